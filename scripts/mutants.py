@@ -61,10 +61,10 @@ PARTS = {
         ),
     ),
     "guard": Part(
-        (f"{_CORE}/dataagent_core/data/guard/*.py",),
+        (f"{_CORE}/dataagent_core/data/sql/*.py",),
         (
-            f"{_CORE}/tests/data/guard/test_resolve.py",
-            f"{_CORE}/tests/data/guard",
+            f"{_CORE}/tests/data/sql/test_resolve.py",
+            f"{_CORE}/tests/data/sql",
             f"{_CORE}/tests/data/policy/test_compiling.py",
             f"{_CORE}/tests/data/policy/test_fences.py",
         ),
@@ -76,7 +76,7 @@ PARTS = {
                 f"{_CORE}/tests/data/policy/test_{name}.py"
                 for name in ("values", "visible", "filters", "fences", "compiling", "parsing")
             ),
-            f"{_CORE}/tests/data/guard/test_resolve.py",
+            f"{_CORE}/tests/data/sql/test_resolve.py",
         ),
     ),
     "auth": Part(

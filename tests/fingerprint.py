@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from dataagent_core.storage.people import metadata
+from dataagent_core.storage.tables import metadata
 
 RESTLESS = {"last_used", "lease_until"}  # they move by themselves
 NOT_COMPARED = {"audit_log", "audit_head", "catalogues"}  # they tell of others' requests, too

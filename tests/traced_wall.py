@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from dataagent_core.sandbox import bwrap_command, runner
+from dataagent_core.sandbox import bwrap, runner
 
 RUNNER = Path(runner.__file__).parent
 STEPS = Path(tempfile.gettempdir(), f"dataagent-runner-steps-{os.geteuid()}")
@@ -67,9 +67,9 @@ def follow() -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         STEPS.write_bytes(b"")
         STEPS.chmod(0o666)
-    module: Any = bwrap_command  # its parts are its own
+    module: Any = bwrap  # its parts are its own
     module._ENTRY = f"{_noting(_INSIDE, '/opt/dataagent/runner/')}; {module._ENTRY}"
-    kind: Any = bwrap_command.BwrapCommand
+    kind: Any = bwrap.BwrapCommand
     build, complete = kind._bwrap, kind.arguments
 
     def with_steps(command: Any, places: dict[str, Path], *more: Any) -> list[str]:

@@ -5,8 +5,8 @@ import asyncio
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.events import DoneEvent, FileOperationEvent
 from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call
 
 
 class OnlyReports:

@@ -6,8 +6,8 @@ from langchain_core.tools import tool
 
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.events import HITLRequestEvent, TextEvent, ToolResultEvent
+from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call
 from dataagent_core.workspace import run_context
 
 

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 
 from dataagent_core.config import Settings
-from dataagent_core.config.groups import setting_groups, variables
+from dataagent_core.config.settings import setting_groups, variables
 from dataagent_server.config import ServerSettings
 from scripts.reference.tables import row
 

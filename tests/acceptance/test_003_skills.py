@@ -133,7 +133,7 @@ def test_the_skills_of_the_project_are_loaded(web: Web) -> None:
 def test_there_is_a_place_for_anthropics_skills(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from dataagent_core.skills import folders as places
+    from dataagent_core.skills import loader as places
 
     folder = tmp_path / "skills" / "anthropic" / "skills"
     folder.mkdir(parents=True)

@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from dataagent_core.config import Settings
-from dataagent_core.config.groups import variables
+from dataagent_core.config.settings import variables
 from dataagent_core.events import EVENT_CLASSES
 from dataagent_server.api.web.chat_events import chat_event
 from dataagent_server.config import ServerSettings

@@ -19,8 +19,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, text
 
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, migrate_to, pending, revision_of
+from dataagent_core.storage.tables import metadata
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import Server
 from tests.requirements import requirement

@@ -26,35 +26,32 @@ from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import Cleaner, printable
 from dataagent_core.agents.packages import BadPackage, read_package
 from dataagent_core.agents.routing import choose
-from dataagent_core.data.catalogue.words import words
+from dataagent_core.data.catalogue.search import words
 from dataagent_core.data.charts import check_spec, default_spec
 from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.figures import ResultTable, check_figures, find_figures
-from dataagent_core.data.files.csv_dialect import detect_dialect
+from dataagent_core.data.files.columns import column_names, table_name
+from dataagent_core.data.files.delimited import detect_dialect
 from dataagent_core.data.files.headers import find_header
-from dataagent_core.data.files.names import column_names, table_name
-from dataagent_core.data.guard import parse, render, resolve
 from dataagent_core.data.policy.filters import parse_filter
 from dataagent_core.data.sources.config_file import read_sources
+from dataagent_core.data.sql import parse, render, resolve
 from dataagent_core.data.types import Catalogue, Column, ResultColumn, Table
-from dataagent_core.documents.formulas import Formulas
-from dataagent_core.documents.rows import as_table
+from dataagent_core.documents.output import as_table
+from dataagent_core.documents.workbook import Formulas
 from dataagent_core.errors import DataAgentError
 from dataagent_core.mcp.catalogue.definitions import exposed_name, strip_invisible
 from dataagent_core.mcp.servers.config_files import parse_config_file
 from dataagent_core.mcp.servers.registration import alias_for
 from dataagent_core.mcp.wire.frames import LineBuffer
-from dataagent_core.models.conversation import Conversation
 from dataagent_core.models.directives import read_turns
-from dataagent_core.models.event_stream import EventParser
 from dataagent_core.models.failures import presentable
-from dataagent_core.models.summary import summary_of
-from dataagent_core.session.titles import clean_title, title_of
-from dataagent_core.skills.command import split_command
-from dataagent_core.skills.document import parse_skill
-from dataagent_core.skills.types import BadSkill
-from dataagent_core.telemetry.scrub import Scrubber
-from dataagent_core.workspace.file_names import plain_stem, shown_name
+from dataagent_core.models.openai_stream import EventParser
+from dataagent_core.models.rule_based import Conversation, summary_of
+from dataagent_core.session.types import clean_title, title_of
+from dataagent_core.skills.skill import BadSkill, parse_skill, split_command
+from dataagent_core.telemetry.logs import Scrubber
+from dataagent_core.workspace.file_kinds import plain_stem, shown_name
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.search import Budget, InvalidGlobPatternError, SearchScope, glob
 from dataagent_harbor.figures import numbers_in

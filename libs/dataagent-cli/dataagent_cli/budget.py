@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
-    from dataagent_core.config.prices import Prices
+    from dataagent_core.config.settings import Prices
 
 _TOKENS = re.compile(r"([0-9][0-9_,]*)t")
 _MONEY = re.compile(r"[$€£¥]?([0-9]+(?:\.[0-9]+)?|\.[0-9]+)")

@@ -131,7 +131,7 @@ async def _converse(
     """Answer one question, or hold a conversation."""
     if options.server is not None:
         return await _converse_with_server(settings, options, streams, asked)
-    from dataagent_core.config.lazy_imports import install_lazy_modules
+    from dataagent_core.config.lazy_modules import install_lazy_modules
 
     install_lazy_modules()
     from dataagent_cli.headless import answer_question, open_sources_for

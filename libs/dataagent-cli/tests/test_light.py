@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-FOR_DATA = "sqlglot duckdb pyarrow dataagent_core.data.guard dataagent_core.data.figures"
+FOR_DATA = "sqlglot duckdb pyarrow dataagent_core.data.sql dataagent_core.data.figures"
 FOR_A_PERSON = "prompt_toolkit wcwidth dataagent_cli.input.keyboard dataagent_cli.commands"
 FOR_OTHERS = "alembic httpx langgraph_sdk._async langsmith.types.run mcp redis websockets"
 UNUSED = f"{FOR_DATA} {FOR_A_PERSON} {FOR_OTHERS}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dataagent_core.models.conversation import (
+from dataagent_core.models.rule_based import (
+    Call,
     Conversation,
+    Turn,
     argument,
     missing_tool_turn,
     next_call_or_report,
 )
-from dataagent_core.models.steps import Call, Turn
 
 _TOOLS: Final = {
     "sql": ("sql_db_query", ("query",)),

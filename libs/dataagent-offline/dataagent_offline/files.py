@@ -10,14 +10,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from dataagent_core.models.conversation import (
+from dataagent_core.models.rule_based import (
     AttachedFile,
+    Call,
     Conversation,
+    Turn,
     argument,
     missing_tool_turn,
     next_call_or_report,
 )
-from dataagent_core.models.steps import Call, Turn
 
 _QUOTES: Final = "`'\"“”‘’「」《》"
 _PATH: Final = rf"[{_QUOTES}]?(?P<path>[^\s{_QUOTES}，。；：,;:!?！？]{{1,200}}?)[{_QUOTES}]?"

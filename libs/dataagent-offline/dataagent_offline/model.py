@@ -18,11 +18,17 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 from dataagent_core.models.chunks import Piece
-from dataagent_core.models.conversation import Conversation, Skill, conversation_of
-from dataagent_core.models.steps import Say, Turn, play
+from dataagent_core.models.openai_request import ToolLike, ToolSchemas
+from dataagent_core.models.rule_based import (
+    Conversation,
+    Say,
+    Skill,
+    Turn,
+    conversation_of,
+    play,
+    summary_of,
+)
 from dataagent_core.models.streamed_model import StreamedChatModel
-from dataagent_core.models.summary import summary_of
-from dataagent_core.models.tool_schema import ToolLike, ToolSchemas
 from dataagent_offline.blocks import run_blocks
 from dataagent_offline.data import answer_from_data
 from dataagent_offline.files import (

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dataagent_core.models.conversation import HAND_OVER, Conversation
-from dataagent_core.models.steps import Call, Turn
+from dataagent_core.models.rule_based import HAND_OVER, Call, Conversation, Turn
 from dataagent_offline.blocks import fenced
 from dataagent_offline.data import sounds_like_data
 from dataagent_offline.files import list_files, read_a_file, write_a_file

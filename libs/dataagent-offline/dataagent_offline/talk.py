@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from dataagent_core.models.conversation import Conversation, report
-from dataagent_core.models.steps import Say, Turn
+from dataagent_core.models.rule_based import Conversation, Say, Turn, report
 
 _GREETING: Final = re.compile(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|help|who are you|what are you"

@@ -15,8 +15,8 @@ from typing import Any
 
 import duckdb
 
-from dataagent_core.data.sample.comments import SAMPLE_COMMENTS
-from dataagent_core.data.sample.create import create_sample
+from dataagent_core.data.sample.schema import SAMPLE_COMMENTS
+from dataagent_core.data.sample.shop import create_sample
 
 from .data_player import Source
 

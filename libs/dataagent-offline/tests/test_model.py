@@ -9,8 +9,14 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
-from dataagent_core.models.conversation import AttachedFile, Conversation, conversation_of
-from dataagent_core.models.steps import Call, Say, Turn
+from dataagent_core.models.rule_based import (
+    AttachedFile,
+    Call,
+    Conversation,
+    Say,
+    Turn,
+    conversation_of,
+)
 from dataagent_offline.blocks import fenced
 from dataagent_offline.model import OfflineChatModel, next_turn
 from tests.requirements import requirement

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from dataagent_core.models.conversation import conversation_of
-from dataagent_core.models.steps import Call, Say
+from dataagent_core.models.rule_based import Call, Say, conversation_of
 from dataagent_offline.model import next_turn
 
 AGENTS = ["research", "sql", "general"]

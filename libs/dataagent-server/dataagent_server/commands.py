@@ -21,7 +21,7 @@ import orjson
 from dataagent_core.audit import AuditFilter, AuditLog, AuditRow
 from dataagent_core.errors import BadInput, Misconfigured, NotFound
 from dataagent_core.identity.users import User, UserStore
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate, migrate_to, pending, revision_of
 from dataagent_core.telemetry import Scrubber, configure_logging, known_secrets

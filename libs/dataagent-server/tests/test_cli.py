@@ -19,10 +19,10 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, delete, update
 
 from dataagent_core.mcp.servers.registration import NewServer
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import revision_of
-from dataagent_core.storage.people import audit_log
+from dataagent_core.storage.tables import audit_log
 from dataagent_server import cli
 from tests.requirements import requirement
 from tests.services import fresh_database

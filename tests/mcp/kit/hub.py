@@ -14,17 +14,15 @@ from pydantic import SecretStr
 
 from dataagent_core.mcp.caller_context import McpStores
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.connection import ConnectionRules
+from dataagent_core.mcp.connections.connection import Backoff, ConnectionRules
 from dataagent_core.mcp.connections.pool import PoolLimits
-from dataagent_core.mcp.gateway.authority import Binding
 from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.gateway.tool_access import Binding, RunTools
 from dataagent_core.mcp.hub import McpHub
-from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.servers.key_tools import KeyTools
 from dataagent_core.mcp.servers.policy import ServerPolicy
 from dataagent_core.mcp.servers.registration import NewServer
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.servers.session_servers import SessionServers
 from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.mcp.types import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
-    from dataagent_core.app.context_use import ContextUse
+    from dataagent_core.app.context_usage import ContextUse
 
 _CELLS = 40
 

@@ -28,7 +28,7 @@ from dataagent_cli.input.editor import edit_text, has_editor
 from dataagent_core.config.state import SessionState
 from dataagent_core.errors import BadDecision, BadInput
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType, EditedAction
-from dataagent_core.identity.rules import PLANNED, matches
+from dataagent_core.identity.context import PLANNED, matches
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input

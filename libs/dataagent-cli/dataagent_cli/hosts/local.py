@@ -13,7 +13,7 @@ from dataagent_cli.hosts.types import (
     TokenCost,
     ToolSummary,
 )
-from dataagent_core.app.context_use import ContextUse, context_use
+from dataagent_core.app.context_usage import ContextUse, context_use
 from dataagent_core.identity import Principal
 from dataagent_core.identity.usage import today
 from dataagent_core.models.factory import close_model

@@ -24,8 +24,7 @@ from dataagent_cli.hosts.types import (
 from dataagent_client import ApiError, Backoff, ClientError, DataAgentClient
 from dataagent_client import SessionInfo as SentSession
 from dataagent_core import errors
-from dataagent_core.config.prices import Prices
-from dataagent_core.config.settings import environment
+from dataagent_core.config.settings import Prices, environment
 from dataagent_core.errors import (
     DataAgentError,
     NotAuthenticated,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dataagent_client import Accepted, HistoryMessage, RunInfo
-    from dataagent_core.app.context_use import ContextUse
+    from dataagent_core.app.context_usage import ContextUse
     from dataagent_core.hitl import Decision
     from dataagent_core.runs.types import RunOptions
     from dataagent_core.workspace.undo import Change

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
-    from dataagent_core.app.context_use import ContextUse
+    from dataagent_core.app.context_usage import ContextUse
     from dataagent_core.hitl import Decision
     from dataagent_core.runs.history import History
     from dataagent_core.runs.types import Entry, Run, RunOptions, StartedRun

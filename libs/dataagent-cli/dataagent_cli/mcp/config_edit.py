@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from dataagent_core.config.private_file import write_private
+from dataagent_core.config.private_files import write_private
 from dataagent_core.errors import BadInput
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dataagent_cli.ui.clean import one_line
-from dataagent_core.config.private_file import write_private
+from dataagent_core.config.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,7 +23,7 @@ from dataagent_cli.project import working_folder
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.app.doctor import Diagnostic
-from dataagent_core.config.config_file import read_config
+from dataagent_core.config.settings import read_config
 from dataagent_core.mcp.servers.config_files import read_config_file
 from dataagent_core.mcp.wire import OpenFailed, SessionSignals, Stderr, WireLimits, open_session
 from dataagent_core.network import HostPolicy

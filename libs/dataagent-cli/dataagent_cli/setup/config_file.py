@@ -1,7 +1,7 @@
 """Changes `config.toml`: a few lines of it, whole or not at all, for its owner's eyes only.
 
 What else stands in the file stays, comments too. Reading it is core's affair
-(`config/config_file.py`).
+(`config/settings.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dataagent_core.config.config_file import read_config
-from dataagent_core.config.private_file import write_private
+from dataagent_core.config.private_files import write_private
+from dataagent_core.config.settings import read_config
 from dataagent_core.errors import Misconfigured
 
 _TITLE = "# Settings of DataAgent. The environment counts more. `dataagent init` changes it.\n"

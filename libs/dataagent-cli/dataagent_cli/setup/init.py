@@ -16,8 +16,7 @@ from dataagent_cli.setup.providers import KEY_SETTINGS, ModelChoice
 from dataagent_cli.setup.settings import make_settings
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_core.config import Settings
-from dataagent_core.config.groups import variables
-from dataagent_core.config.settings import environment
+from dataagent_core.config.settings import environment, variables
 from dataagent_core.errors import BadInput, DataAgentError
 
 if TYPE_CHECKING:

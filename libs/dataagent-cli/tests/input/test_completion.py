@@ -22,7 +22,7 @@ from dataagent_cli.streams import Streams
 from dataagent_cli.turn import TurnRunner
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
-from dataagent_core.config.prices import Prices
+from dataagent_core.config.settings import Prices
 from dataagent_core.data.types import Column, Table
 from dataagent_core.errors import BadInput
 

@@ -17,10 +17,9 @@ import yaml
 
 import dataagent_core
 from dataagent_core.agents.builtin import WORKSPACE_TOOLS, builtin_agent
-from dataagent_core.agents.naming import check_name
-from dataagent_core.agents.types import AgentSpec
+from dataagent_core.agents.types import AgentSpec, check_name
 from dataagent_core.errors import BadInput
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 logger = logging.getLogger(__name__)
 FILE = "AGENTS.md"

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from langchain_core.tools import BaseTool, tool
 
-from dataagent_core.agents.naming import check_name
-from dataagent_core.agents.types import AgentSpec
+from dataagent_core.agents.types import AgentSpec, check_name
 from dataagent_core.errors import Misconfigured
 
 ENTRY_POINTS: Final = "dataagent.agents"

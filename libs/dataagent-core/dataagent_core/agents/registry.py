@@ -15,11 +15,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from dataagent_core.agents.builtin import BUILTIN_AGENTS
-from dataagent_core.agents.naming import is_generated_id
-from dataagent_core.agents.store import AgentRow, AgentStore, StoredAgents, not_found_error
-from dataagent_core.agents.tools import Tool, ToolDefinition
-from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
-from dataagent_core.storage.change_poller import ChangePoller
+from dataagent_core.agents.store import (
+    AgentRow,
+    AgentStore,
+    StoredAgents,
+    Tool,
+    ToolDefinition,
+    not_found_error,
+)
+from dataagent_core.agents.types import (
+    GENERAL,
+    GENERAL_ALIAS,
+    SUPERVISOR,
+    AgentSpec,
+    is_generated_id,
+)
+from dataagent_core.storage.background_tasks import ChangePoller
 
 logger = logging.getLogger(__name__)
 

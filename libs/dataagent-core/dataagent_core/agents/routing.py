@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, AgentSpec
-from dataagent_core.models.attachments import FILES_MARK
+from dataagent_core.models.messages import FILES_MARK
 
 Rule = Literal["named", "files", "skill"]
 

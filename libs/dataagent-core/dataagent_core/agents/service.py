@@ -12,11 +12,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
-from dataagent_core.agents.naming import check_name, new_agent_id
 from dataagent_core.agents.registry import AgentRegistry
-from dataagent_core.agents.store import AgentRow, AgentStore, not_found_error
-from dataagent_core.agents.tools import Tool
-from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
+from dataagent_core.agents.store import AgentRow, AgentStore, Tool, not_found_error
+from dataagent_core.agents.types import (
+    GENERAL,
+    GENERAL_ALIAS,
+    SUPERVISOR,
+    AgentSpec,
+    check_name,
+    new_agent_id,
+)
 from dataagent_core.errors import AgentBusy, BadInput, Conflict
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy

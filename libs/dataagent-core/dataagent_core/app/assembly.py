@@ -2,6 +2,14 @@
 
 The server's container and the terminal's `main` open a `Core` and close it; nothing else builds
 these objects.
+
+Opens what a process needs for users' files: the files themselves, memories, sources of files.
+
+Starts the sweep that archives unused workspaces and erases unused memories; the stack ends it.
+
+What keeps users within bounds: tenants, budgets, the count of runs; opened with the core.
+
+Opens the sandboxes with the core, watches them, and ends a conversation's with it.
 """
 
 from __future__ import annotations
@@ -11,20 +19,21 @@ import fcntl
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from dataagent_core.agents import AgentRegistry
 from dataagent_core.agents.registration import get_all_tools
-from dataagent_core.app.files import FileServices, open_files, open_workspaces
-from dataagent_core.app.limits import UsageLimits, open_limits
+from dataagent_core.agents.service import names_of
 from dataagent_core.app.mcp import McpComponent
 from dataagent_core.app.observers import Observers, open_observers
-from dataagent_core.app.sandbox import SandboxCleanup, open_sandboxes
 from dataagent_core.config import Settings
 from dataagent_core.data.runtime import DataRuntime, open_runtime
+from dataagent_core.data.service import DataService
+from dataagent_core.data.uploaded_sources import UploadedSources
 from dataagent_core.documents import ReadLimits
 from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.engine import (
@@ -35,30 +44,228 @@ from dataagent_core.engine import (
     tune_loop,
     tune_process,
 )
+from dataagent_core.engine.factory import Middleware
 from dataagent_core.errors import Misconfigured
+from dataagent_core.identity import Principal
+from dataagent_core.identity.budgets import BudgetLimits, Budgets
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.identity.usage import UsageRecorder
 from dataagent_core.mcp.hub import McpHub
-from dataagent_core.runs.accounts import Accounts
-from dataagent_core.runs.agents import Agents, agent_config, open_agents
+from dataagent_core.middleware import BudgetMiddleware, TenantFeaturesMiddleware
+from dataagent_core.runs.admission import Accounts, Admission
+from dataagent_core.runs.agents import Agents, SkillService, agent_config, open_agents
 from dataagent_core.runs.cluster.peers import Peers, Role, open_peers
 from dataagent_core.runs.contexts import RunContexts
-from dataagent_core.runs.deletion import announce_deletion, release_deleted_sessions
+from dataagent_core.runs.deletion import (
+    announce_deletion,
+    release_deleted_sessions,
+    start_retention,
+)
+from dataagent_core.runs.execution import Worker
 from dataagent_core.runs.ledger import Ledger
-from dataagent_core.runs.retention import start_retention
 from dataagent_core.runs.service import RunService
-from dataagent_core.runs.skills import SkillService
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
-from dataagent_core.runs.worker import Worker
+from dataagent_core.runs.types import ConcurrencyLimits
 from dataagent_core.sandbox import Sandboxes
+from dataagent_core.sandbox.factory import create_sandboxes, require_wall
 from dataagent_core.session import ConversationStore, SessionManager
+from dataagent_core.session.store import ConversationQuota
 from dataagent_core.session.stores.factory import open_session_store
 from dataagent_core.session.stores.memory import MemoryData
 from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.background_tasks import cancel_all
 from dataagent_core.storage.migrate import migrate
+from dataagent_core.telemetry import Metrics
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from dataagent_core.tools.mcp import McpTools
-from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.workspace import (
+    FileStore,
+    Memories,
+    QuotaLedger,
+    SqlQuotaLedger,
+    Sweeper,
+    UserWorkspaceManager,
+)
+from dataagent_core.workspace.manager import WorkspaceSummary
+from dataagent_core.workspace.memories import require_own_or_admin
+from dataagent_core.workspace.project import Project
 from dataagent_core.workspace.undo import Undo
+
+
+@dataclass(frozen=True, slots=True)
+class FileServices:
+    """Users' files, open."""
+
+    store: FileStore
+    memories: Memories
+    sources: UploadedSources
+    workspaces: UserWorkspaceManager
+
+    async def workspace(self, user_id: str, *, asked_by: Principal) -> WorkspaceSummary:
+        """A user's workspace in figures.
+
+        Raises:
+            NotFound: the caller is neither the user nor an administrator.
+        """
+        require_own_or_admin(user_id, asked_by)
+        return await self.workspaces.summary(user_id)
+
+
+def open_workspaces(
+    settings: Settings, quota: QuotaLedger, stack: AsyncExitStack
+) -> UserWorkspaceManager:
+    """Where users' files are; the stack closes it.
+
+    Raises:
+        Misconfigured: the settings name a project that is not there.
+    """
+    folder = settings.project_dir
+    workspaces = UserWorkspaceManager(
+        settings.workspaces_dir,
+        settings.workspace_quota,
+        quota,
+        memories_root=settings.home_dir / "memories",
+        project=None if folder is None else Project(folder, settings.home_dir / "undo"),
+    )
+    stack.push_async_callback(workspaces.aclose)
+    return workspaces
+
+
+def open_files(
+    settings: Settings,
+    database: Database,
+    workspaces: UserWorkspaceManager,
+    data: DataService,
+    stack: AsyncExitStack,
+) -> FileServices:
+    """Open them; the stack closes them."""
+    store = FileStore(database, workspaces, max_upload_bytes=settings.max_upload_bytes)
+    memories = Memories(workspaces)
+    root = settings.home_dir / "sources" / "uploads"
+    sources = UploadedSources(data, store, workspaces, root)
+    workspaces.add_usage_source(sources.usage)
+    store.on_delete(sources.forget_file)
+    sweeper = Sweeper(
+        workspaces,
+        memories,
+        archive_days=settings.workspace_archive_days,
+        retention_days=settings.memory_retention_days,
+    )
+    sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
+    stack.push_async_callback(cancel_all, [sweeping])
+    return FileServices(store, memories, sources, workspaces)
+
+
+class AgentNames:
+    """What else an agent is called, once it is known which there are."""
+
+    def __init__(self) -> None:
+        self._registry: AgentRegistry | None = None
+
+    def set_registry(self, registry: AgentRegistry) -> None:
+        """These are the agents."""
+        self._registry = registry
+
+    def __call__(self, name: str) -> Sequence[str]:
+        """As `middleware.limits.NamesOf`; a name that is no agent's is its own."""
+        found = None if self._registry is None else self._registry.find(name)
+        return (name,) if found is None else names_of(found)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimits:
+    """What a user, a run and a tenant may have."""
+
+    tenancy: Tenancy
+    usage: UsageRecorder
+    budgets: Budgets
+    admission: Admission
+    conversations: ConversationQuota
+    agent_names: AgentNames = field(default_factory=AgentNames)
+
+    @property
+    def around_calls(self) -> list[Middleware]:
+        """What model and tool calls are wrapped in. Any run may come with a budget of its own."""
+        switches = (
+            [TenantFeaturesMiddleware(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
+        )
+        return [*switches, BudgetMiddleware()]
+
+
+def open_limits(
+    settings: Settings, database: Database, sessions: ConversationStore, stack: AsyncExitStack
+) -> UsageLimits:
+    """Open them; the stack closes them, which has to be after the last run."""
+    tenancy = Tenancy(database, is_on=settings.multi_tenant)
+    usage = UsageRecorder(database)
+    usage.start()
+    stack.push_async_callback(usage.aclose)
+    budgets = Budgets(
+        usage,
+        per_run=BudgetLimits(
+            tokens=settings.run_max_tokens,
+            tool_calls=settings.run_max_tool_calls,
+            sql_seconds=settings.run_max_sql_seconds,
+        ),
+        per_day=BudgetLimits(
+            tokens=settings.user_daily_tokens,
+            tool_calls=settings.user_daily_tool_calls,
+            sql_seconds=settings.user_daily_sql_seconds,
+            wall_seconds=settings.user_daily_wall_seconds,
+        ),
+    )
+    limits = ConcurrencyLimits(
+        max_per_user=settings.max_runs_per_user, max_queued=settings.max_queued_runs
+    )
+    conversations = ConversationQuota(sessions, settings.conversation_quota)
+    admission = Admission(
+        budgets,
+        tenancy,
+        limits,
+        conversations=conversations,
+        is_alone=settings.redis_url is None,
+    )
+    return UsageLimits(tenancy, usage, budgets, admission, conversations)
+
+
+async def open_sandboxes(
+    settings: Settings, workspaces: UserWorkspaceManager, metrics: Metrics, stack: AsyncExitStack
+) -> Sandboxes | None:
+    """The sandboxes the settings ask for; the stack ends them.
+
+    Raises:
+        Misconfigured: a wall that is asked for by name cannot be built here.
+    """
+
+    def workspace_of(user_id: str) -> Path:
+        return workspaces.ensure_user_workspace(user_id)
+
+    sandboxes = create_sandboxes(settings, workspace_of, metrics)
+    if sandboxes is None:
+        return None
+    stack.push_async_callback(sandboxes.aclose)
+    await require_wall(settings)
+    metrics.watch("sandboxes_ready", "Sandboxes that wait for an owner.", lambda: sandboxes.ready)
+    metrics.watch("sandboxes_bound", "Sandboxes in use.", lambda: sandboxes.bound)
+    return sandboxes
+
+
+class SandboxCleanup:
+    """What a session that is deleted, put away or not used any more leaves running: nothing."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def delete_session(self, session_id: str, *, owner: str) -> int:
+        """As `session.manager.Belongings`."""
+        await self._sandboxes.release(owner, session_id)
+        return 0
+
+    def release_idle(self, session_id: str) -> None:
+        """The session was not used for long: its sandbox ends soon."""
+        self._sandboxes.release_soon(session_id)
+
 
 GRACE_SECONDS = 10.0
 

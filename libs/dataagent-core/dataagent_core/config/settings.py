@@ -3,33 +3,257 @@
 Every name has the prefix `DATAAGENT_`; the few names other tools use without it (provider keys,
 `DATABASE_URL`) are honoured as they are. What the environment leaves open, `config.toml` may say
 (`file.py`). `dataagent_server.config` adds what only a server needs.
+
+What tokens cost, as an operator says it: one price for all models. Pure.
+
+Where traces go, how many are taken, and whether they hold what was said.
+
+A part of `Settings`, under the names the tools themselves use. A tracer is on when its own variable
+says so and off otherwise; each takes a share of the runs if it is told to. Above: `settings.py`.
+Below: nothing. `telemetry/` reads them.
+
+`config.toml` in the data directory: settings that are not in the environment.
+
+`dataagent init` writes it; a person may. It holds any setting by its own name (`model`,
+`openai_api_key`, …) and counts less than the environment and `.env`. It is only read here.
+Above: `Settings`.
+
+Which settings belong together: the comment lines that part them in their class's source.
+
+The settings page and the server's `--help` show them so. A class without its source is one group.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
 
-from dataagent_core.config.config_file import CONFIG_NAME, ConfigFileSource
-from dataagent_core.config.home import create_private_home
-from dataagent_core.config.prices import Prices
-from dataagent_core.config.tracing import TraceSettings
+from dataagent_core.config.private_files import create_private_home
 from dataagent_core.errors import Misconfigured
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+
+_MILLION = 1_000_000
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "¥", "JPY": "¥"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, in and out."""
+
+    input: float
+    output: float
+    currency: str
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """What so many tokens cost."""
+        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+
+    def cost_of(self, usage: Mapping[str, int]) -> float:
+        """What a run's `token_usage` cost."""
+        return self.cost(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
+
+    def shown(self, cost: float) -> str:
+        """`$0.0123`; a currency without a sign of its own is named."""
+        sign = _SIGNS.get(self.currency)
+        return f"{cost:.4f} {self.currency}" if sign is None else f"{sign}{cost:.4f}"
+
+
+Sampler = Literal[
+    "always_on",
+    "always_off",
+    "traceidratio",
+    "parentbased_always_on",
+    "parentbased_always_off",
+    "parentbased_traceidratio",
+]
+
+
+def _langsmith(name: str) -> AliasChoices:
+    """A variable of LangSmith's under its two names."""
+    return AliasChoices(f"LANGSMITH_{name}", f"LANGCHAIN_{name}")
+
+
+class TraceSettings(BaseModel):
+    """What an operator can say about traces."""
+
+    # traces, and whether they hold what was said
+    trace_content: bool = False
+    otel_exporter_otlp_endpoint: str | None = Field(
+        default=None, validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT"
+    )
+    otel_exporter_otlp_headers: SecretStr | None = Field(
+        default=None, validation_alias="OTEL_EXPORTER_OTLP_HEADERS"
+    )
+    otel_service_name: str = Field(default="dataagent", validation_alias="OTEL_SERVICE_NAME")
+    otel_traces_sampler: Sampler = Field(
+        default="parentbased_always_on", validation_alias="OTEL_TRACES_SAMPLER"
+    )
+    otel_traces_sampler_arg: float = Field(
+        default=1.0, ge=0, le=1, validation_alias="OTEL_TRACES_SAMPLER_ARG"
+    )
+    langsmith_tracing: bool = Field(
+        default=False,
+        validation_alias=AliasChoices(
+            "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING"
+        ),
+    )
+    langsmith_api_key: SecretStr | None = Field(
+        default=None, validation_alias=_langsmith("API_KEY")
+    )
+    langsmith_endpoint: str = Field(
+        default="https://api.smith.langchain.com", validation_alias=_langsmith("ENDPOINT")
+    )
+    langsmith_project: str = Field(default="dataagent", validation_alias=_langsmith("PROJECT"))
+    langsmith_tracing_sampling_rate: float = Field(
+        default=1.0, ge=0, le=1, validation_alias=_langsmith("TRACING_SAMPLING_RATE")
+    )
+    langfuse_public_key: str | None = Field(default=None, validation_alias="LANGFUSE_PUBLIC_KEY")
+    langfuse_secret_key: SecretStr | None = Field(
+        default=None, validation_alias="LANGFUSE_SECRET_KEY"
+    )
+    langfuse_base_url: str = Field(
+        default="https://cloud.langfuse.com",
+        validation_alias=AliasChoices("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+    )
+    langfuse_tracing_enabled: bool = Field(
+        default=True, validation_alias="LANGFUSE_TRACING_ENABLED"
+    )
+    langfuse_tracing_environment: str = Field(
+        default="default", validation_alias="LANGFUSE_TRACING_ENVIRONMENT"
+    )
+    langfuse_sample_rate: float = Field(
+        default=1.0, ge=0, le=1, validation_alias="LANGFUSE_SAMPLE_RATE"
+    )
+
+    @field_validator("langsmith_tracing", "otel_traces_sampler", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any, info: ValidationInfo) -> Any:
+        """In small letters; a variable that is set to nothing says nothing."""
+        if not isinstance(value, str):
+            return value
+        return value.strip().lower() or cls.model_fields[str(info.field_name)].default
+
+    @property
+    def has_langfuse(self) -> bool:
+        """Whether Langfuse gets the traces: its two keys are there and nobody says no."""
+        has_keys = bool(self.langfuse_public_key and self.langfuse_secret_key)
+        return has_keys and self.langfuse_tracing_enabled
+
+
+CONFIG_NAME = "config.toml"
+_HINT = "correct the file, or move it away and run: dataagent init"
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """What stands in the file; nothing if there is none.
+
+    Raises:
+        Misconfigured: it cannot be read, or is no TOML; the message says where.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except NotADirectoryError:  # said better by whoever needs the directory
+        return {}
+    except OSError as error:
+        raise _wrong(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise _wrong(path, "is not text in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(path, f"is not valid TOML: {error}") from error
+
+
+def _wrong(path: Path, what: str) -> Misconfigured:
+    return Misconfigured(f"The configuration file {path} {what}.", details={"hint": _HINT})
+
+
+class ConfigFileSource(PydanticBaseSettingsSource):
+    """The file as a source of settings; its place is what the sources before it say of `home`."""
+
+    def __call__(self) -> dict[str, Any]:
+        """The file's settings, under the names the other sources use.
+
+        Raises:
+            Misconfigured: as `read_config`.
+        """
+        home = self.current_state.get("home") or self.settings_cls.model_fields["home"].default
+        written = read_config(Path(home).expanduser() / CONFIG_NAME)
+        return InitSettingsSource(self.settings_cls, _known(self.settings_cls, written))()
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Nothing: the file is read as a whole, by the call."""
+        return None, field_name, False
+
+
+def _known(settings: type[BaseSettings], written: dict[str, Any]) -> dict[str, Any]:
+    """What this program's settings know. Another's may stand in the same file."""
+    return {name: value for name, value in written.items() if name in settings.model_fields}
+
+
+_TITLE = re.compile(r"    # ([^-].*)")
+_FIELD = re.compile(r"    (\w+):")
+
+
+@cache
+def setting_groups(settings: type[BaseSettings]) -> dict[str, list[str]]:
+    """The settings a class declares itself, by title, in the order of its source.
+
+    What it is put together from, and is no settings of a program's by itself, comes after.
+    """
+    found: dict[str, list[str]] = {}
+    bases: tuple[type[Any], ...] = settings.__bases__
+    parts = [part for part in bases if not issubclass(part, BaseSettings)]
+    for part in (settings, *parts):
+        title = "other"
+        for line in _source(part).splitlines():
+            if comment := _TITLE.fullmatch(line):
+                title = comment[1]
+            elif (declared := _FIELD.match(line)) and declared[1] in settings.model_fields:
+                found.setdefault(title, []).append(declared[1])
+    return found
+
+
+def _source(settings: type[Any]) -> str:
+    try:
+        return inspect.getsource(settings)
+    except OSError:  # installed without sources
+        own: list[str] = [
+            name for name in settings.__annotations__ if name in settings.model_fields
+        ]
+        return "\n".join(f"    {name}:" for name in own)
+
+
+def variables(settings: type[BaseSettings], name: str) -> list[str]:
+    """The environment variables that set a setting; the first one wins."""
+    alias = settings.model_fields[name].validation_alias
+    if alias is None:
+        prefix = settings.model_config.get("env_prefix", "")
+        return [f"{prefix}{name}".upper()]
+    choices: list[object] = list(getattr(alias, "choices", [alias]))
+    return [str(choice) for choice in choices]
+
 
 McpStdio = Literal["off", "templates", "any"]
 """Which programs users may have started as MCP servers."""

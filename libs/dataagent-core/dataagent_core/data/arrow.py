@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 else:
-    from dataagent_core.config.lazy_module import LazyModule
+    from dataagent_core.config.lazy_modules import LazyModule
 
     duckdb = LazyModule("duckdb")
     pa = LazyModule("pyarrow")

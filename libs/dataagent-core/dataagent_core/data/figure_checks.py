@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dataagent_core.data import figures
     from dataagent_core.data.figures import ResultTable
 else:  # its patterns take a while, and most answers rest on no table
-    from dataagent_core.config.lazy_module import LazyModule
+    from dataagent_core.config.lazy_modules import LazyModule
 
     figures = LazyModule("dataagent_core.data.figures")
 

@@ -161,7 +161,7 @@ class Planner:
                 mask_key = await self._sources.mask_key(source.source_id)
                 view = _view_of(source, catalogue, stored, reader, mask_key)
             found = self._views[key] = catalogue, _packed(view)
-            self._processes.prepare("dataagent_core.data.guard")
+            self._processes.prepare("dataagent_core.data.sql")
             while len(self._views) > _KEPT_VIEWS:
                 self._views.popitem(last=False)
         self._views.move_to_end(key)

@@ -18,11 +18,11 @@ from dataagent_core.data.types import Catalogue, Reader
 from dataagent_core.errors import DataDenied, UnknownName
 
 if TYPE_CHECKING:
-    from dataagent_core.data import guard
+    from dataagent_core.data import sql as guard
 else:  # sqlglot, which only a worker process needs
-    from dataagent_core.config.lazy_module import LazyModule
+    from dataagent_core.config.lazy_modules import LazyModule
 
-    guard = LazyModule("dataagent_core.data.guard")
+    guard = LazyModule("dataagent_core.data.sql")
 
 _KEPT_VIEWS = 32
 

@@ -40,8 +40,8 @@ from dataagent_core.data.sources import (
 from dataagent_core.errors import Conflict
 from dataagent_core.processes import shared_pool
 from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.background_tasks import cancel_all
 from dataagent_core.storage.migrate import migrate
-from dataagent_core.storage.tasks import cancel_all
 from dataagent_core.telemetry import Scrubber, known_secrets
 from dataagent_core.workspace.quota import QuotaLedger, SqlQuotaLedger
 

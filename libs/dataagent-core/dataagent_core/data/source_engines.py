@@ -27,8 +27,7 @@ from dataagent_core.data.files import (
     load_folder,
     signature,
 )
-from dataagent_core.data.sources.store import SourceStore
-from dataagent_core.data.sources.temporary import PREFIX
+from dataagent_core.data.sources.store import PREFIX, SourceStore
 from dataagent_core.data.sources.types import Source
 from dataagent_core.errors import SourceUnavailable
 

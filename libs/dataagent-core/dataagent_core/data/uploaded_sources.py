@@ -4,7 +4,7 @@ Anyone may make one, for themselves: it is theirs, and granted to them alone. Th
 out of the workspace to `{root}/{user_id}/…`, so that nothing an agent does there changes what a
 query reads, under names from which the tables get theirs. Their bytes count on the user's quota.
 Some are made on the way, of one file that an agent reads (`of_file`): these go with their file.
-Above: the data-source routes, `tools/read_file.py`. Below: `service.py`, `workspace/uploads.py`.
+Above: the data-source routes, `tools/read_file.py`. Below: `service.py`, `workspace/file_store.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from dataagent_core.data.sources import Grant, NewSource, Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import BadFile, BadInput, Conflict, Denied, LimitReached
 from dataagent_core.workspace import FileStore, StoredFile, UserWorkspaceManager
-from dataagent_core.workspace.contents import KINDS
-from dataagent_core.workspace.file_names import extension_of, plain_stem
+from dataagent_core.workspace.file_kinds import KINDS, extension_of, plain_stem
 from dataagent_core.workspace.files import tree_size
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.workers import run_to_completion

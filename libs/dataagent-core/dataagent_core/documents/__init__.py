@@ -6,6 +6,6 @@ time, so that no file can hold up or bring down the program. What a file means a
 process that reads loads this room, and must start quickly.
 """
 
-from dataagent_core.documents.types import Document, ReadLimits
+from dataagent_core.documents.output import Document, ReadLimits
 
 __all__ = ["Document", "ReadLimits"]

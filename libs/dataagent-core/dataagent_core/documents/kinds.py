@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, Literal
 
-from dataagent_core.data.files.archives import MAX_ENTRIES, check_archive
+from dataagent_core.data.files.kinds import MAX_ENTRIES, check_archive
 from dataagent_core.documents.output import DocumentOutput
 from dataagent_core.errors import BadFile, LimitReached
 

@@ -2,14 +2,68 @@
 
 Text goes out piece by piece, so that what was read before a limit ended the process is not lost.
 Above: the readers of each kind. Below: `worker.py` gives the channel.
+
+What comes of a document, and how much one reading may take. Plain values.
+
+Rows of text as a Markdown table. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from dataagent_core.documents.types import ReadLimits
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How much is read of a document, and what reading it may cost.
+
+    What is left out is always said. Time is both processor time and time on the clock.
+    """
+
+    max_bytes: int = 10 * _MIB
+    text_bytes: int = 50 * 1024
+    pages: int = 20  # of a PDF
+    rows: int = 500  # of each sheet
+    unpacked_bytes: int = 256 * _MIB
+    pack_ratio: int = 200  # of an archive that unpacks to more than a few MiB
+    memory_bytes: int = 768 * _MIB
+    timeout_seconds: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document's text. `cuts` say what is missing of it, `notes` what else to know."""
+
+    what: str  # "PDF, 57 pages"
+    text: str
+    cuts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    has_rows: bool = False  # it can be a table
+
+
+def as_table(rows: Sequence[Sequence[str]]) -> str:
+    """The rows, the first as the head; empty when there are none."""
+    if not rows:
+        return ""
+    width = max(len(row) for row in rows)
+    lines = [as_row([*row, *[""] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], as_row(["---"] * width), *lines[1:]])
+
+
+def as_row(cells: Sequence[str]) -> str:
+    """One row; a cell cannot end it or the next cell."""
+    return "| " + " | ".join(map(_plain, cells)) + " |"
+
+
+def _plain(cell: str) -> str:
+    if "|" not in cell and "\n" not in cell and "\r" not in cell:
+        return cell
+    return " ".join(cell.replace("|", "\\|").splitlines())
+
 
 _TOGETHER = 100
 """So many parts go out at once; each is a line, or a page."""

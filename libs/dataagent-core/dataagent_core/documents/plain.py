@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dataagent_core.data.files.encodings import encoding_of
-from dataagent_core.data.files.tables import InputFile
+from dataagent_core.data.files.types import InputFile
 from dataagent_core.documents.output import DocumentOutput, count_of
 
 _NAMES = {"text": "Text", "csv": "CSV", "json": "JSON"}

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
-from dataagent_core.documents.types import Document, ReadLimits
+from dataagent_core.documents.output import Document, ReadLimits
 from dataagent_core.errors import BadFile, DataAgentError, LimitReached, Unavailable
 from dataagent_core.workspace.workers import run_to_completion
 

@@ -12,8 +12,7 @@ from typing import Any, BinaryIO
 from pptx import Presentation
 from pptx.exc import PackageNotFoundError
 
-from dataagent_core.documents.output import DocumentOutput, count_of
-from dataagent_core.documents.rows import as_table
+from dataagent_core.documents.output import DocumentOutput, as_table, count_of
 from dataagent_core.errors import BadFile
 
 _DEEPEST = 20

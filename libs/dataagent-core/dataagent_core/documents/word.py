@@ -17,8 +17,7 @@ from docx.opc.exceptions import PackageNotFoundError
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from dataagent_core.documents.output import DocumentOutput, count_of
-from dataagent_core.documents.rows import as_table
+from dataagent_core.documents.output import DocumentOutput, as_table, count_of
 from dataagent_core.errors import BadFile
 
 _UNREAD = {

@@ -19,10 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dataagent_core.data.files.tables import InputFile
+from dataagent_core.data.files.types import InputFile
 from dataagent_core.documents.kinds import Kind, kind_of, open_content
-from dataagent_core.documents.output import DocumentOutput
-from dataagent_core.documents.types import ReadLimits
+from dataagent_core.documents.output import DocumentOutput, ReadLimits
 from dataagent_core.errors import BadFile, DataAgentError, LimitReached
 
 _NICENESS = 10

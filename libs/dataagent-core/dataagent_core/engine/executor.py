@@ -21,21 +21,25 @@ from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
-from dataagent_core.engine import compaction
 from dataagent_core.engine import graph as lg
+from dataagent_core.engine import thread
 from dataagent_core.engine.agent import Context, defaults_of
-from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
 from dataagent_core.engine.checkpoints import MemoryCheckpoints
-from dataagent_core.engine.failures import error_event
 from dataagent_core.engine.graph import Config, Graph, Part
-from dataagent_core.engine.repair import repair
-from dataagent_core.engine.translate import Translator
+from dataagent_core.engine.thread import repair
+from dataagent_core.engine.translate import (
+    Translator,
+    allowed_decisions,
+    error_event,
+    request_of,
+    resume_value,
+)
 from dataagent_core.errors import BadInput
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.history import Summarization
-from dataagent_core.models.attachments import with_files
+from dataagent_core.models.messages import with_files
 from dataagent_core.models.token_stream import set_token_sink
 
 logger = logging.getLogger(__name__)
@@ -185,7 +189,7 @@ class AgentExecutor:
     ) -> AsyncGenerator[AnyEvent]:
         """Put the older part of a thread in short; the events end with a `DoneEvent`."""
         config = lg.thread(session_id, self._recursion_limit)
-        return compaction.compact(self._graph, config, summarization, context)
+        return thread.compact(self._graph, config, summarization, context)
 
     async def record_interrupted_turn(
         self,

@@ -3,13 +3,19 @@
 Graphs know no user: whose files, memory and rules apply comes with each run as a `RunContext`, and
 what a run does not say stands in the agent (`agent.py`). A factory is given what it works with, or
 opens it itself, when it is first needed, and closes that.
+
+The workspace of the run's user, with commands that run in the conversation's sandbox.
+
+File tools act on the workspace itself, with its quota and its approvals; `execute` runs where
+`execute_python` does, and sees the same files below `/workspace`. Above: `factory.py`. Below:
+`workspace/`, `sandbox/`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -19,7 +25,7 @@ from deepagents import (
     create_deep_agent,  # pyright: ignore[reportUnknownVariableType] generic over any state
 )
 from deepagents.backends import CompositeBackend, StateBackend
-from deepagents.backends.protocol import BackendProtocol
+from deepagents.backends.protocol import BackendProtocol, ExecuteResponse, SandboxBackendProtocol
 from deepagents.middleware.filesystem import supports_execution
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
@@ -28,14 +34,11 @@ from langchain_core.tools import BaseTool
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS
 from dataagent_core.config import Settings
 from dataagent_core.engine.agent import Agent, RunDefaults
-from dataagent_core.engine.config import AgentConfig, SubAgentConfig
-from dataagent_core.engine.definitions import define
+from dataagent_core.engine.config import AgentConfig, SubAgentConfig, define
 from dataagent_core.engine.graph import Graph
-from dataagent_core.engine.lazy_agents import lazy_subagents, without_version_lookup
-from dataagent_core.engine.sandbox_backend import SandboxedWorkspace
 from dataagent_core.engine.supervisor import RoutableAgent, build_supervisor
 from dataagent_core.engine.thread import use_fast_reducer
-from dataagent_core.engine.tuning import untraced_hooks
+from dataagent_core.engine.tuning import lazy_subagents, untraced_hooks, without_version_lookup
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
@@ -73,14 +76,52 @@ from dataagent_core.models.factory import close_model
 from dataagent_core.models.merge import with_token_sink
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes
-from dataagent_core.sandbox.shell import LocalShells
+from dataagent_core.sandbox.local import LocalShells
 from dataagent_core.skills import SkillLibrary, skill_folders
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from dataagent_core.tools.mcp import McpTools
-from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
+from dataagent_core.tools.python import unkept_note
+from dataagent_core.workspace import (
+    MemoriesBackend,
+    UserWorkspaceManager,
+    WorkspaceBackend,
+    run_context,
+)
+from dataagent_core.workspace.graph_backends import ThreadFiles
 from dataagent_core.workspace.project import Project
-from dataagent_core.workspace.thread_files import ThreadFiles
 from dataagent_core.workspace.undo import Undo
+
+
+class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
+    """A backend that can execute."""
+
+    def __init__(self, manager: UserWorkspaceManager, sandboxes: Sandboxes) -> None:
+        super().__init__(manager)
+        self._sandboxes = sandboxes
+
+    @property
+    def id(self) -> str:
+        """One backend object stands for everybody's sandbox."""
+        return "sandbox"
+
+    async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """As `SandboxBackendProtocol.aexecute`, in the sandbox of the run's conversation."""
+        context = run_context()
+        session = await self._sandboxes.session(
+            context.user_id, context.session_id, sandbox_id=context.sandbox_id
+        )
+        response = await session.aexecute(command, timeout=timeout)
+        uncommitted = unkept_note(session.uncommitted)
+        return (
+            replace(response, output=f"{response.output}\n{uncommitted}")
+            if uncommitted
+            else response
+        )
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """There is no blocking way: the sandbox lives on the event loop."""
+        raise Misconfigured("Commands run asynchronously; call the agent with ainvoke.")
+
 
 Middleware = AgentMiddleware[Any, Any, Any]
 ARTIFACTS_ROOT = "/.agent"

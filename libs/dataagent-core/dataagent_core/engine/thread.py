@@ -3,21 +3,43 @@
 Deepagents' reducer builds an index of the whole thread at every step, several times a turn; in a
 conversation of hundreds of messages that is the largest part of what grows. Nearly always new
 messages are just appended; everything else is left to the original.
+
+Leaves a thread usable after its turn was cut off.
+
+A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves
+calls without results, which most providers refuse to continue from. `repair` puts all three right,
+so that the next message goes on from what the user saw.
+
+Puts the older part of a thread in short because its user asks for it.
+
+Deepagents does so by itself when a thread fills its model's window; this is the same, at once. The
+messages stay in the thread and in the history: what changes is what the model sees of them. Above:
+`executor.py`. Below: `middleware/history.py`, `graph.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-# a private module: a test notices if it moves
 from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs]
     _messages_delta_reducer,  # pyright: ignore[reportPrivateUsage] what it stands in for
 )
-from langchain_core.messages import BaseMessage, RemoveMessage
+from deepagents.middleware.summarization import SUMMARIZATION_EVENT_KEY
+from langchain_core.callbacks import get_usage_metadata_callback
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 
-from dataagent_core.engine.graph import Graph, message_channel
-from dataagent_core.models.thread import Thread
+from dataagent_core.engine import graph as lg
+from dataagent_core.engine.graph import Config, Graph, message_channel
+from dataagent_core.engine.translate import error_event
+from dataagent_core.errors import StaleAttempt
+from dataagent_core.events import AnyEvent, DoneEvent, TextEvent
+from dataagent_core.identity import RunContext
+from dataagent_core.middleware import TokenCounter
+from dataagent_core.middleware.history import Summarization
+from dataagent_core.models.messages import Thread
 
 
 def use_fast_reducer(graph: Graph) -> Graph:
@@ -48,3 +70,123 @@ def _is_appended(message: Any) -> bool:
         and not isinstance(message, RemoveMessage)
         and message.id is not None
     )
+
+
+logger = logging.getLogger(__name__)
+INTERRUPTED = "This call was stopped before it finished; it may have had effects."
+
+
+async def repair(
+    graph: Graph,
+    config: Config,
+    *,
+    asked: HumanMessage | None = None,
+    partial_text: str = "",
+    partial_id: str | None = None,
+    note: str = INTERRUPTED,
+) -> None:
+    """Close the thread's open ends. Never raises: the turn's own outcome matters more.
+
+    `asked` is put in if the turn ended before its message reached the thread.
+    """
+    try:
+        state = await lg.snapshot(graph, config)
+        known = [*state.messages, *state.results, *state.unmerged]
+        missing = missing_messages(known, asked, partial_text, partial_id, note)
+        missing = [*state.unmerged, *missing]
+        if state.has_finished:
+            await lg.commit_finished(graph, config)
+        if missing:
+            await lg.add_messages(graph, config, missing)
+    except StaleAttempt:
+        logger.warning("thread %s is another process's now", config.get("configurable"))
+    except Exception:
+        logger.exception("could not repair thread %s", config.get("configurable"))
+
+
+def missing_messages(
+    messages: list[BaseMessage],
+    asked: HumanMessage | None,
+    partial_text: str,
+    partial_id: str | None,
+    note: str,
+) -> list[BaseMessage]:
+    """What the thread lacks: the question, results for open calls, the text seen so far."""
+    missing: list[BaseMessage] = []
+    if asked is not None and all(message.id != asked.id for message in messages):
+        missing.append(asked)
+    answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
+    for message in messages:
+        for call in message.tool_calls if isinstance(message, AIMessage) else ():
+            if call["id"] not in answered:
+                missing.append(
+                    ToolMessage(
+                        note,
+                        id=str(uuid.uuid4()),
+                        tool_call_id=call["id"] or "",
+                        name=call["name"],
+                        status="error",
+                    )
+                )
+    if partial_text and all(message.id != partial_id for message in messages):
+        missing.append(AIMessage(partial_text, id=partial_id))
+    return missing
+
+
+_NOTHING = "There is nothing to summarise: the conversation is its last turn already."
+_DONE = (
+    "{count} earlier messages are summarised: about {before:,} tokens became {after:,}. "
+    "The history stays as you see it; the model goes on from this summary.\n\n{summary}"
+)
+_INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
+
+
+async def compact(
+    graph: Graph, config: Config, summarization: Summarization, context: RunContext
+) -> AsyncGenerator[AnyEvent]:
+    """Put the thread in short and say so; the events end with a `DoneEvent`.
+
+    Whatever goes wrong, and whoever stops it: the thread is as it was, or it is in short.
+    """
+    usage: dict[str, int] = {}
+    if context.budget is not None:
+        context.budget.reported = usage
+    try:
+        told = await _compact_thread(graph, config, summarization, usage)
+    except Exception as error:
+        yield error_event(error)
+        yield DoneEvent(reason="failed", token_usage=usage or None)
+        return
+    yield TextEvent(content=told, is_final=True)
+    yield DoneEvent(token_usage=usage or None)
+
+
+async def _compact_thread(
+    graph: Graph, config: Config, summarization: Summarization, usage: dict[str, int]
+) -> str:
+    """Do it; what its user is told."""
+    thread = await lg.values(graph, config)
+    messages = list(thread.get("messages", ()))
+    before = thread.get(SUMMARIZATION_EVENT_KEY)
+    with get_usage_metadata_callback() as counted:
+        try:
+            event = await summarization.summarise(messages, before)
+        finally:
+            _add_up(usage, counted.usage_metadata)
+    if event is None:
+        return _NOTHING
+    await lg.write(graph, config, {SUMMARIZATION_EVENT_KEY: event})
+    count = TokenCounter()
+    return _DONE.format(
+        count=event["cutoff_index"] - (before["cutoff_index"] if before else 0),
+        before=count(summarization.visible_messages(messages, before)),
+        after=count(summarization.visible_messages(messages, event)),
+        summary=event["summary_message"].text.removeprefix(_INTRODUCTION),
+    )
+
+
+def _add_up(usage: dict[str, int], counted: dict[str, Any]) -> None:
+    for name in ("input_tokens", "output_tokens", "total_tokens"):
+        total = sum(int(each.get(name, 0)) for each in counted.values())
+        if total:
+            usage[name] = total

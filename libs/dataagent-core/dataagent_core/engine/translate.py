@@ -3,22 +3,30 @@
 `Translator` keeps what a turn's parts have in common: which text is still unfinished (for the
 repair after a cancel), which interrupts were seen (sub-agents report theirs twice), and the tokens
 used.
+
+An exception → what the user is told. The detail goes to the log, never to the client.
+
+LangGraph interrupts ↔ our requests and decisions. Pure functions.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall, ToolMessage
+from langgraph.errors import GraphRecursionError
 from langgraph.types import Interrupt
 
 from dataagent_core.agents.routing import hand_over_note
 from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.engine.graph import Part
+from dataagent_core.errors import DataAgentError
 from dataagent_core.events import (
     AnyEvent,
     ArtifactEvent,
+    ErrorEvent,
     FileOperationEvent,
     TextEvent,
     ThinkingEvent,
@@ -27,7 +35,115 @@ from dataagent_core.events import (
     ToolResultEvent,
     ToolStatus,
 )
+from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType
+from dataagent_core.models.failures import translate_error
 from dataagent_core.models.token_stream import SubagentChunk
+
+logger = logging.getLogger(__name__)
+
+
+def error_event(error: BaseException) -> ErrorEvent:
+    """The event for a turn that failed."""
+    if isinstance(error, Exception):
+        error = translate_error(error) or error
+    match error:
+        case DataAgentError():
+            logger.warning("turn failed: %s: %s", error.code, error.message)
+            return ErrorEvent(
+                error=error.message, error_code=error.code, recoverable=error.recoverable
+            )
+        case TimeoutError():
+            logger.warning("turn timed out")
+            return ErrorEvent(
+                error="The turn took longer than allowed and was stopped.",
+                error_code="run_timeout",
+                recoverable=True,
+            )
+        case OSError():
+            logger.warning("turn failed for want of a connection or a file", exc_info=error)
+            return ErrorEvent(
+                error="A connection or a file failed while the agent worked. Try again.",
+                error_code="connection_lost",
+                recoverable=True,
+            )
+        case GraphRecursionError():
+            logger.warning("turn reached its step limit")
+            return ErrorEvent(
+                error="The agent reached its step limit without finishing. Try a smaller task.",
+                error_code="step_limit",
+                recoverable=True,
+            )
+        case _:
+            logger.error("turn failed", exc_info=error)
+            return ErrorEvent(
+                error="Something went wrong inside; the log has the details.",
+                error_code="internal",
+                recoverable=False,
+            )
+
+
+JsonObject = dict[str, Any]
+
+
+def request_of(interrupt: Interrupt) -> ActionRequest:
+    """What a person is asked. Other interrupts than tool approvals show their value."""
+    value = _object(interrupt.value)
+    if value.get("type") != "tool_approval":
+        return ActionRequest("input", {"value": interrupt.value}, "The agent asks.", interrupt.id)
+    return ActionRequest(
+        name=value["name"],
+        args=value["args"],
+        description=value.get("description", ""),
+        request_id=interrupt.id,
+        args_schema=value.get("args_schema") or _args_schema(interrupt),
+        diff=value.get("diff"),
+    )
+
+
+def allowed_decisions(interrupt: Interrupt) -> tuple[DecisionType, ...]:
+    """Which answers the interrupt takes: the ones its schema names, all if it names none."""
+    mapping = _object(_object(_schema(interrupt).get("discriminator")).get("mapping"))
+    named: tuple[DecisionType, ...] = tuple(kind for kind in ALL_DECISIONS if kind in mapping)
+    return named or ALL_DECISIONS
+
+
+def resume_value(decision: Decision) -> JsonObject:
+    """The decision in the form LangChain's middleware expects."""
+    return decision.to_dict()
+
+
+def _schema(interrupt: Interrupt) -> JsonObject:
+    return _object(interrupt.response_schema)
+
+
+def _args_schema(interrupt: Interrupt) -> JsonObject | None:
+    """The JSON schema of the tool's arguments, for those who edit them, or None."""
+    definitions = _object(_schema(interrupt).get("$defs"))
+    edited = _object(definitions.get("EditedAction"))
+    arguments = _object(_object(edited.get("properties")).get("args"))
+    reference = str(arguments.get("$ref", ""))
+    if reference.startswith("#/$defs/"):
+        own = _object(definitions[reference.removeprefix("#/$defs/")])
+        return {**own, **_shared(definitions)}
+    return arguments or None
+
+
+def _shared(definitions: JsonObject) -> JsonObject:
+    """Definitions the arguments may refer to, without those of the decision itself."""
+    own = {
+        name: schema for name, schema in definitions.items() if not name.endswith(_DECISION_PARTS)
+    }
+    return {"$defs": own} if len(own) > 1 else {}
+
+
+def _object(value: Any) -> JsonObject:
+    """The value if it is a JSON object, else an empty one."""
+    # JSON
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+
+
+_DECISION_PARTS = ("Decision", "EditedAction")
+
 
 _MODEL = "model"
 _ROUTE = "route"

@@ -2,16 +2,62 @@
 
 One compiled graph serves all users. It learns whose workspace, memory and rules apply from the
 `RunContext` that the engine passes with each run (`context=` of LangGraph), never from a closure.
+
+What a caller says a run may do with its tools: beside what its agent has, never beyond it.
+
+Kept with the run (`RunOptions.rules` in `runs/types.py`), read from its `RunContext` wherever it
+goes on. Above: `middleware/tool_policy.py` and the approvals, which hold runs to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
 
 from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.identity.budgets import RunBudget
-from dataagent_core.identity.rules import RunRules
+
+PLANNED = "plan mode: say what you would do; nothing was changed."
+"""What an agent is told of a call that plan mode does not let through."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRules:
+    """Tools are named by patterns such as `sql_*`; `deny` wins over `allow`."""
+
+    is_plan: bool = False  # nothing is changed: the agent says what it would do
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> RunRules:
+        """The rules among what is kept with a run."""
+        return cls(
+            is_plan=bool(kept.get("is_plan")),
+            allow=tuple(kept.get("allow") or ()),
+            deny=tuple(kept.get("deny") or ()),
+        )
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether anything is forbidden."""
+        return self.is_plan or bool(self.deny)
+
+    def denies(self, tool_name: str) -> bool:
+        """Whether a tool may not be called."""
+        return matches(tool_name, self.deny)
+
+    def allows(self, tool_name: str) -> bool:
+        """Whether a tool runs without anyone being asked."""
+        return matches(tool_name, self.allow)
+
+
+def matches(tool_name: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns names the tool."""
+    return any(fnmatchcase(tool_name, pattern) for pattern in patterns)
+
 
 AskUser = Callable[[ActionRequest, tuple[DecisionType, ...]], Awaitable[Decision]]
 """Asks the run's user something while a call is under way; no answer in time is a rejection."""
@@ -38,6 +84,6 @@ class RunContext:
     budget: RunBudget | None = field(default=None, compare=False, repr=False)
     api_key_id: str | None = None  # the key that started the run, whose list of tools holds
     mcp: object | None = field(default=None, compare=False, repr=False)
-    """The run's MCP tools (`mcp/run_tools.py`); None: its user has no server."""
+    """The run's MCP tools (`mcp/gateway/tool_access.py`); None: its user has no server."""
     ask: AskUser | None = field(default=None, compare=False, repr=False)
     hand_over: HandOver | None = field(default=None, compare=False, repr=False)

@@ -35,11 +35,11 @@ from dataagent_core.errors import (
     WrongLogin,
     WrongPassword,
 )
-from dataagent_core.identity.passwords import encode_password
+from dataagent_core.identity.credentials import encode_password
 from dataagent_core.identity.principal import Principal
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import ended_logins, login_addresses, login_failures
+from dataagent_core.storage.tables import ended_logins, login_addresses, login_failures
 from dataagent_core.storage.tables import users as accounts
 
 _ATTEMPTS = 5

@@ -20,9 +20,14 @@ from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import BadInput, Conflict, NotFound, TenantLimit, TenantNotFound
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import tenant_invitations, tenants, user_tenants
-from dataagent_core.storage.tables import data_grants, users
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
+from dataagent_core.storage.tables import (
+    data_grants,
+    tenant_invitations,
+    tenants,
+    user_tenants,
+    users,
+)
 
 TenantRole = Literal["admin", "member"]
 MAX_FEATURES = 500

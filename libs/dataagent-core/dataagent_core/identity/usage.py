@@ -19,9 +19,8 @@ from sqlalchemy.dialects import mysql, sqlite
 from dataagent_core.errors import Denied
 from dataagent_core.identity.principal import Principal
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import usage_days
-from dataagent_core.storage.tables import users
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import cancel_all
+from dataagent_core.storage.tables import usage_days, users
 
 logger = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0

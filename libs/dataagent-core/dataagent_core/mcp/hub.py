@@ -21,14 +21,11 @@ from dataagent_core.mcp.caller_context import HasFeature, HubCallerContext, McpS
 from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.changes import ChangeKind, Listener, Listeners, McpChange, PeerMessage
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits, key_of
-from dataagent_core.mcp.gateway.authority import BindingOf
-from dataagent_core.mcp.gateway.gateway import ToolGateway
-from dataagent_core.mcp.gateway.rate import CallRate
-from dataagent_core.mcp.run_tools import RunTools
-from dataagent_core.mcp.servers.directory import ServerDirectory
+from dataagent_core.mcp.gateway.gateway import CallRate, ToolGateway
+from dataagent_core.mcp.gateway.tool_access import BindingOf, RunTools
 from dataagent_core.mcp.servers.policy import ServerPolicy
+from dataagent_core.mcp.servers.server_store import ServerDirectory, StatusWriter
 from dataagent_core.mcp.servers.session_servers import LastMessageAt
-from dataagent_core.mcp.servers.status_writer import StatusWriter
 from dataagent_core.mcp.types import (
     Caller,
     ConnectionKey,
@@ -37,8 +34,7 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 from dataagent_core.network import HostPolicy
-from dataagent_core.storage.change_poller import ChangePoller
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import ChangePoller, cancel_all
 from dataagent_core.telemetry import Traces
 
 logger = logging.getLogger(__name__)

@@ -18,17 +18,15 @@ from typing import Self
 from langchain_core.tools import BaseTool
 
 from dataagent_core.errors import BadInput, LimitReached
-from dataagent_core.mcp.catalogue.file_tools import FileTools
-from dataagent_core.mcp.catalogue.merge import prepare_listing
+from dataagent_core.mcp.catalogue.listing import FileTools, prepare_listing
 from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.connections.connection import ConnectionRules, ServerConnection
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
-from dataagent_core.mcp.gateway.authority import Binding, Rights
 from dataagent_core.mcp.gateway.gateway import ToolGateway
+from dataagent_core.mcp.gateway.tool_access import Binding, Rights, ServerTool, by_exposed_name
 from dataagent_core.mcp.langchain import UserMcpTool, tool_fields
-from dataagent_core.mcp.run_tools import ServerTool, by_exposed_name
 from dataagent_core.mcp.servers.config_files import MCPConfig, MCPServerConfig
-from dataagent_core.mcp.servers.status_writer import log_failure
+from dataagent_core.mcp.servers.server_store import log_failure
 from dataagent_core.mcp.types import (
     Caller,
     CatalogueTool,

@@ -1,19 +1,29 @@
 """What wraps calls has in common: types LangChain leaves open, names, how a call ended, a refusal.
 
 Above: the other modules of this folder.
+
+A tool that raises gives the model an error to read instead of ending the run.
+
+LangChain's middleware of the same name does the catching (and lets cancellation and LangGraph's
+control flow pass); here is what the model is told. Our own errors are written for readers and are
+passed on; of any other only the kind is, because its text may hold host paths or secrets. List it
+after the approvals.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from langchain.agents.middleware import ToolErrorMiddleware as LangChainToolErrors
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from langgraph.types import Command
 
+from dataagent_core.errors import DataAgentError
 from dataagent_core.mcp.langchain import McpTool
 
 ToolOutcome = ToolMessage | Command[Any]
@@ -70,4 +80,29 @@ def refusal(request: ToolCallRequest, reason: str) -> ToolMessage:
         name=call["name"],
         status="error",
         additional_kwargs={"status": "denied"},
+    )
+
+
+logger = logging.getLogger(__name__)
+
+
+class ToolErrorMiddleware(LangChainToolErrors[Any, Any]):
+    """Turns every exception of a tool into a `ToolMessage` with status `error`."""
+
+    def __init__(self) -> None:
+        super().__init__(on_error=explain_to_model)
+
+
+def explain_to_model(error: Exception, request: ToolCallRequest) -> str:
+    """What the model reads in place of a result."""
+    tool = request.tool_call["name"]
+    if isinstance(error, DataAgentError):
+        logger.info("tool %s refused or failed: %s", tool, error.code)
+        return f"Error: {error.message}"
+    logger.error("tool %s raised", tool, exc_info=error)
+    if isinstance(error, TimeoutError):
+        return f"Error: {tool} took too long and was stopped. Try less at once."
+    return (
+        f"Error: {tool} failed with an internal error ({type(error).__name__}). "
+        "Other arguments or another tool may help; the same call will probably fail again."
     )

@@ -37,7 +37,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 
 from dataagent_core.errors import ModelRefused
-from dataagent_core.models.thread import Thread, count_tokens
+from dataagent_core.models.messages import Thread, count_tokens
 
 _KEPT_TOOL_SETS = 128
 _WISH = "<wish>\nThe user asks that this is kept above all: {keep}\n</wish>\n\n<messages>"

@@ -30,7 +30,7 @@ from dataagent_core.middleware.calls import (
     tool_name,
 )
 from dataagent_core.middleware.history import TokenCounter
-from dataagent_core.models.thread import thread_tokens
+from dataagent_core.models.messages import thread_tokens
 
 NamesOf = Callable[[str], Sequence[str]]
 """All names of the agent that is called by one of them: a tenant may have any of them off."""

@@ -19,11 +19,11 @@ from dataagent_core.config import Settings
 from dataagent_core.errors import ToolFailed
 from dataagent_core.identity import RunContext
 from dataagent_core.sandbox import CommandResult, LocalRunner
-from dataagent_core.sandbox.shell import LocalShells, Shells
-from dataagent_core.tools.python_report import unkept_note
+from dataagent_core.sandbox.local import LocalShells, Shells
+from dataagent_core.tools.python import unkept_note
 from dataagent_core.workspace import UserWorkspaceManager, run_context
-from dataagent_core.workspace.blocking import run_blocking
 from dataagent_core.workspace.current_run import run_or_default
+from dataagent_core.workspace.workers import run_blocking
 
 _MAX_SECONDS = 600.0
 

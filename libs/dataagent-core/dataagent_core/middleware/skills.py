@@ -6,12 +6,18 @@ library in front of each model call instead: what changed is seen at once, nothi
 checkpoints, a turn has one step less, and the skill a user chose is there for that run only. It
 comes from the run's context, where no message, file or tool result can put it. A skill's text is
 advice: the tools an agent has are those it is bound to. Above: `engine/`. Below: `skills/`.
+
+`activate_skill`: the instructions of a skill, when the model finds that it fits the task.
+
+Which skills there are for whom is `skills/`'s matter; what they say is advice to the model and
+grants nothing. Above: `middleware/skills.py` gives the tool to agents.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -25,13 +31,58 @@ from deepagents.middleware.skills import SkillsMiddleware as DeepSkills
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.skills import Folders, SkillLibrary, SkillSet, skill_folders
-from dataagent_core.tools.activate_skill import ActivateSkillTool, skill_prompt
+from dataagent_core.skills import Folders, SkillLibrary, SkillSet, SkillText, skill_folders
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.current_run import run_or_default
+from dataagent_core.workspace.workers import run_blocking
+
+ACTIVATE_SKILL = "activate_skill"
+
+
+class ActivateSkillArguments(BaseModel):
+    """What the model passes to `activate_skill`."""
+
+    name: str = Field(description="The skill's name, as it is listed.", min_length=1)
+
+
+class ActivateSkillTool(BaseTool):
+    """Hands out a skill of the run's user."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = ACTIVATE_SKILL
+    description: str = (
+        "Get the instructions of one of the listed skills. Call it before you begin a task that a "
+        "skill's description fits, then follow what it says."
+    )
+    args_schema: Any = ActivateSkillArguments  # BaseTool's own annotation is as wide
+    library: SkillLibrary = Field(exclude=True)
+    folders: Folders = Field(default=(), exclude=True)
+    run_of: Callable[[], RunContext] = Field(default=run_context, exclude=True)
+
+    async def _arun(self, name: str) -> str:
+        user_id = self.run_of().user_id
+        return skill_prompt(await self.library.read(user_id, name.strip(), self.folders))
+
+    def _run(self, name: str) -> str:
+        return run_blocking(self._arun(name))
+
+
+def skill_prompt(skill: SkillText) -> str:
+    """A skill as the model reads it: the instructions, and where its other files are."""
+    entry = skill.entry
+    files = ""
+    if skill.files:
+        paths = "\n".join(f"- {entry.location}/{path}" for path in skill.files)
+        more = f"\nThere are more: `ls {entry.location}`." if skill.has_more_files else ""
+        files = f"\n\nFiles of this skill, for `read_file`:\n{paths}{more}"
+    return f'<skill name="{escape(entry.name)}">\n{skill.instructions}{files}\n</skill>'
+
 
 _KEPT_TEXTS: Final = 256
 

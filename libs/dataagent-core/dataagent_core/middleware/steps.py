@@ -18,7 +18,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolC
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from dataagent_core.models.thread import Thread
+from dataagent_core.models.messages import Thread
 
 ToolOutcome = ToolMessage | Command[Any]
 _ONE_LIST = (
@@ -38,7 +38,7 @@ class NoParentNotifier(AgentMiddleware[Any, Any, Any]):
 class PatchToolCalls(DeepPatch):
     """Answers calls without results, or with broken arguments, in what the model is sent.
 
-    `engine/repair.py` keeps threads whole; this covers what a provider sends malformed.
+    `engine/thread.py` keeps threads whole; this covers what a provider sends malformed.
     """
 
     # the graph gets no step for it

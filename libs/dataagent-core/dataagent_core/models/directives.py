@@ -26,8 +26,7 @@ import orjson
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
-from dataagent_core.models.steps import Call, Fail, Say, Step, Think, Turn
-from dataagent_core.models.summary import summary_of
+from dataagent_core.models.rule_based import Call, Fail, Say, Step, Think, Turn, summary_of
 
 _LINE: Final = re.compile(r"^\s*!(echo|think|slow|tools|tool|fail)(?:[ \t]++(.*))?$")
 _AFTER_TOOLS: Final = "Done."

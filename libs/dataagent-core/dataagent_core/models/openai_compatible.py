@@ -5,31 +5,127 @@ objects cost two to three times as much a turn: here a read from the socket is o
 each event and one chunk for all of them. It is not the Responses API; `langchain-openai:…` is there
 for that. Above: `models/factory.py`. Below: `openai_request` (encode), `openai_transport` (send),
 `openai_stream` (decode).
+
+How much a model can read, where that is known by its name.
+
+deepagents summarises a conversation at 85 % of `max_input_tokens`. A name that is not in the table
+gets the size most models have today; `DATAAGENT_MODEL` may name any other. Pure data.
+
+An answer that follows a schema: what to ask the model for, and how to read it.
+
+Pure. Used by `openai_compatible.py`'s `with_structured_output`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final, Literal, TypeAlias
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.output_parsers import BaseOutputParser, JsonOutputParser, PydanticOutputParser
+from langchain_core.output_parsers.openai_tools import JsonOutputKeyToolsParser, PydanticToolsParser
 from langchain_core.outputs import ChatResult
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
+from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
+from langchain_core.utils.pydantic import is_basemodel_subclass
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr
 from yarl import URL
 
-from dataagent_core.models import structured
 from dataagent_core.models.chunks import Piece
-from dataagent_core.models.openai_request import encode_body, encode_messages
+from dataagent_core.models.openai_request import (
+    ToolLike,
+    ToolSchemas,
+    choice_of,
+    encode_body,
+    encode_messages,
+)
 from dataagent_core.models.openai_stream import AnswerDecoder
 from dataagent_core.models.openai_transport import Endpoint, Transport
-from dataagent_core.models.profiles import profile_of
-from dataagent_core.models.streamed_model import StreamedChatModel
-from dataagent_core.models.sync import run_sync
-from dataagent_core.models.tool_schema import ToolLike, ToolSchemas, choice_of
+from dataagent_core.models.streamed_model import StreamedChatModel, run_sync
+
+DEFAULT_INPUT_TOKENS: Final = 128_000
+
+_INPUT_TOKENS: Final = (
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-3.5", 16_385),
+    ("gpt-5", 272_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4", 200_000),
+    ("deepseek", 128_000),
+    ("qwen3-coder", 262_144),
+    ("qwen", 131_072),
+    ("glm-4", 128_000),
+    ("kimi", 262_144),
+)
+"""First match by start of the name wins, so the longer names stand first."""
+
+
+def profile_of(model_name: str, *, is_openai: bool) -> ModelProfile:
+    """What we know about a model. A vendor before a slash in the name does not count."""
+    name = model_name.rpartition("/")[2].lower()
+    known = (tokens for start, tokens in _INPUT_TOKENS if name.startswith(start))
+    return {
+        "max_input_tokens": next(known, DEFAULT_INPUT_TOKENS),
+        "tool_calling": True,
+        "image_tool_message": False,
+        "pdf_tool_message": False,
+        "structured_output": is_openai,
+    }
+
+
+Method: TypeAlias = Literal["json_schema", "function_calling", "json_mode"]
+Schema: TypeAlias = dict[str, Any] | type
+
+
+def response_format(schema: Schema, *, strict: bool | None) -> dict[str, Any]:
+    """The `response_format` that asks for JSON of this schema."""
+    if isinstance(schema, dict) and schema.get("type") == "json_schema":
+        return schema
+    function = convert_to_openai_function(schema, strict=strict)
+    function["schema"] = function.pop("parameters")
+    return {"type": "json_schema", "json_schema": function}
+
+
+def text_parser(schema: Schema | None) -> BaseOutputParser[Any]:
+    """Reads JSON text into the schema's class, or into a dictionary."""
+    model = _model_of(schema)
+    return PydanticOutputParser(pydantic_object=model) if model else JsonOutputParser()
+
+
+def call_parser(schema: Schema) -> BaseOutputParser[Any]:
+    """Reads the arguments of a call to the tool named as the schema."""
+    model = _model_of(schema)
+    if model:
+        return PydanticToolsParser(tools=[model], first_tool_only=True)
+    return JsonOutputKeyToolsParser(key_name=name_of(schema), first_tool_only=True)
+
+
+def name_of(schema: Schema) -> str:
+    """The name under which a schema is a tool."""
+    return convert_to_openai_tool(schema)["function"]["name"]
+
+
+def with_raw_output(model: Runnable[Any, Any], parser: BaseOutputParser[Any]) -> Runnable[Any, Any]:
+    """`{"raw", "parsed", "parsing_error"}` instead of the parsed answer alone."""
+    parsed = RunnablePassthrough.assign(
+        parsed=itemgetter("raw") | parser, parsing_error=lambda _: None
+    )
+    unparsed = RunnablePassthrough.assign(parsed=lambda _: None)
+    fallback = parsed.with_fallbacks([unparsed], exception_key="parsing_error")
+    return RunnableMap(raw=model) | fallback
+
+
+def _model_of(schema: Schema | None) -> type[BaseModel] | None:
+    return schema if isinstance(schema, type) and is_basemodel_subclass(schema) else None
+
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -147,30 +243,30 @@ class LeanChatModel(StreamedChatModel):
 
     def with_structured_output(
         self,
-        schema: structured.Schema,
+        schema: Schema,
         *,
         include_raw: bool = False,
-        method: structured.Method = "json_schema",
+        method: Method = "json_schema",
         strict: bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """The model answering in a schema: as JSON (`json_schema`), or as a tool call."""
         if method == "function_calling":
-            parser = structured.call_parser(schema)
+            parser = call_parser(schema)
             model = self.bind_tools(
                 [schema],
-                tool_choice=structured.name_of(schema),
+                tool_choice=name_of(schema),
                 strict=strict,
                 parallel_tool_calls=False,
                 **kwargs,
             )
         else:
-            parser = structured.text_parser(schema)
+            parser = text_parser(schema)
             asked = {"type": "json_object"}
             if method == "json_schema":
-                asked = structured.response_format(schema, strict=strict)
+                asked = response_format(schema, strict=strict)
             model = self.bind(response_format=asked, **kwargs)
-        return structured.with_raw_output(model, parser) if include_raw else model | parser
+        return with_raw_output(model, parser) if include_raw else model | parser
 
     # -- who it is --------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from dataagent_core.config.loop_end import CloseHandle, close_with_loop
+from dataagent_core.config.loop_shutdown import CloseHandle, close_with_loop
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
 from dataagent_core.models.failures import is_retryable, refusal
 

@@ -28,7 +28,7 @@ from langchain_core.tools import BaseTool
 
 from dataagent_core.models import directives
 from dataagent_core.models.chunks import Piece
-from dataagent_core.models.steps import Call, Fail, Say, Step, Turn, play
+from dataagent_core.models.rule_based import Call, Fail, Say, Step, Turn, play
 from dataagent_core.models.streamed_model import StreamedChatModel
 
 Script: TypeAlias = Sequence[str | Step | Turn]

@@ -2,14 +2,21 @@
 
 Most pieces are plain text, and there are many; whoever hears them at the model's edge (`merge.py`)
 takes the text as it is. LangChain gets chunks, which cost more to make than to say.
+
+One async call from code that is not async.
+
+LangChain asks each model for a synchronous `_generate`. Ours are async, so it runs the coroutine on
+a loop of its own, in a thread of its own when the caller already stands on a loop.
 """
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -18,7 +25,18 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from dataagent_core.models.chunks import Piece, text_chunk
-from dataagent_core.models.sync import run_sync
+
+T = TypeVar("T")
+
+
+def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run `work()` to its end and return what it returns."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model") as thread:
+        return thread.submit(asyncio.run, work()).result()
 
 
 class StreamedChatModel(BaseChatModel):

@@ -1,6 +1,12 @@
 """Where requests that users or models choose may go: the open Internet and nothing behind it."""
 
-from dataagent_core.network.address import Address, Target, is_public, parse_target
-from dataagent_core.network.host_policy import HostPolicy, Lookup
+from dataagent_core.network.host_policy import (
+    Address,
+    HostPolicy,
+    Lookup,
+    Target,
+    is_public,
+    parse_target,
+)
 
 __all__ = ["Address", "HostPolicy", "Lookup", "Target", "is_public", "parse_target"]

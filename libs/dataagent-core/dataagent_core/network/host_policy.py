@@ -2,6 +2,11 @@
 
 Whoever connects must connect to an address it got here: a name that is resolved a second time may
 lead elsewhere. Above: `tools/outbound.py`, `mcp/`. Below: `address.py` holds the rules.
+
+Which addresses and URLs may be reached. Pure functions; no network.
+
+Everything that is not a public unicast address is closed, however it is written or wrapped. Above:
+`host_policy.py` resolves names, and knows what an operator lets through.
 """
 
 from __future__ import annotations
@@ -12,9 +17,114 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+from yarl import URL
 
 from dataagent_core.errors import HostNotAllowed
-from dataagent_core.network.address import Address, Target, is_public, parse_target
+
+Address = IPv4Address | IPv6Address
+
+_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_CLOSED_V4 = (
+    ipaddress.IPv4Network("100.64.0.0/10"),  # carrier NAT, and a cloud's metadata service
+    ipaddress.IPv4Network("192.0.0.0/24"),  # protocol assignments, and a cloud's metadata service
+    ipaddress.IPv4Network("192.88.99.0/24"),  # 6to4 relays
+)
+_CLOSED_V6 = (
+    ipaddress.IPv6Network("2001::/23"),  # Teredo and other protocol assignments
+    ipaddress.IPv6Network("2001:db8::/32"),
+    ipaddress.IPv6Network("3fff::/20"),  # documentation
+)
+_MAX_URL = 8192
+_ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
+_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that may be tried; whether its host may be reached is told by its addresses."""
+
+    url: URL
+    host: str
+    port: int
+    address: Address | None  # set when the host is written as an address
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """Scheme, host and port: what credentials belong to."""
+        return (self.url.scheme, self.host, self.port)
+
+
+def parse_target(text: str) -> Target:
+    """Check a URL's form.
+
+    Raises:
+        HostNotAllowed: not http(s), or spelled in a way that programs read differently.
+    """
+    if len(text) > _MAX_URL or _ODD.search(text):
+        raise HostNotAllowed("The URL is too long or has characters that do not belong in one.")
+    try:
+        url = URL(text)
+        host, port = url.raw_host, url.port
+    except ValueError as error:
+        raise HostNotAllowed("The URL cannot be understood.") from error
+    if url.scheme not in ("http", "https") or not host or not port:
+        raise HostNotAllowed("Only http:// and https:// URLs with a host can be reached.")
+    if "@" in re.split(r"[/?#]", text.partition("//")[2], maxsplit=1)[0]:
+        raise HostNotAllowed("URLs with a user name are refused. Put credentials in a header.")
+    host = host.lower().rstrip(".")
+    address = _literal(host)
+    return Target(url.with_host(host), host, port, address)
+
+
+def _literal(host: str) -> Address | None:
+    """The address a host spells, or None for a name.
+
+    Raises:
+        HostNotAllowed: it is neither a plain address nor a plain name.
+    """
+    if ":" in host:
+        if "%" in host:
+            raise HostNotAllowed("Addresses with a zone are refused.")
+        return _address(host)
+    labels = host.split(".")
+    if _NUMBER.fullmatch(labels[-1]):  # browsers read any such host as an IPv4 address
+        return _address(host)
+    if len(host) > 253 or not all(_NAME.fullmatch(label) for label in labels):
+        raise HostNotAllowed("The host is not a plain name.")
+    return None
+
+
+def _address(text: str) -> Address:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError as error:
+        raise HostNotAllowed("The host is an address in an unusual spelling.") from error
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the open Internet, also after unwrapping."""
+    if isinstance(address, IPv6Address):
+        inner = _inner(address)
+        if inner is not None:
+            return is_public(inner)
+        if address not in _PUBLIC_V6 or any(address in network for network in _CLOSED_V6):
+            return False
+    elif any(address in network for network in _CLOSED_V4):
+        return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address inside a mapped, 6to4 or NAT64 one."""
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
 
 Lookup = Callable[[str, int], Sequence[str]]
 """All addresses of a name, as text; may block. Raises `OSError` if there are none."""

@@ -9,8 +9,7 @@ import socket
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dataagent_core.network.address import Address
-from dataagent_core.network.host_policy import HostPolicy
+from dataagent_core.network.host_policy import Address, HostPolicy
 
 
 class CheckedResolver(AbstractResolver):

@@ -2,7 +2,7 @@
 
 An address that a model makes up may carry what the model has read to whoever owns the server. One
 that a person wrote, or that a search found, does not. Pure functions; no network. Above:
-`tools/fetch.py`, `middleware/addresses.py`.
+`tools/fetch.py`, `middleware/approvals.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urldefrag
 
 from dataagent_core.errors import HostNotAllowed
-from dataagent_core.network.address import Target, parse_target
+from dataagent_core.network.host_policy import Target, parse_target
 
 _NOT_BEFORE: Final = r"(?<![A-Za-z0-9._~%@/:=&?#-])"
 _AFTER: Final = r"""(?=[.,;:!?)\]}>'"*_`|]*(?:\s|$|[^\x00-\x7f]))"""

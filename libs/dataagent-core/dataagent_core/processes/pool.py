@@ -21,8 +21,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
-from dataagent_core.processes.limiter import KeyedLimiter
-from dataagent_core.processes.threads import run_in_thread
+from dataagent_core.processes.concurrency import KeyedLimiter, run_in_thread
 
 T = TypeVar("T")
 _MAX_WAITING = 50  # calls of one user

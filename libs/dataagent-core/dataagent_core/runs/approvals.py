@@ -16,8 +16,8 @@ from dataagent_core.engine import Suspended
 from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.hitl import ActionRequest, Decision, check_arguments
-from dataagent_core.middleware.audit import audit_arguments
-from dataagent_core.runs.cluster.control import Control
+from dataagent_core.middleware.observers import audit_arguments
+from dataagent_core.runs.cluster.bus import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session.types import now
@@ -47,7 +47,7 @@ class StoredApprovals:
         self._runs[run.session_id] = run
 
     def remove_run(self, run: Run) -> None:
-        """Remove a run that ended or was left to another process, unless its session has a new one."""
+        """Remove a run that ended or was left to another process; keep its session's newer run."""
         if self._runs.get(run.session_id) is run:
             del self._runs[run.session_id]
 
@@ -154,7 +154,7 @@ class StoredApprovals:
         task.add_done_callback(self._rechecks.discard)
 
     async def _recheck(self, run_id: str, request_id: str) -> None:
-        """Hand over a decision found in the store; if that is unavailable, the next poll retries."""
+        """Hand over a stored decision; if the store is unavailable, the next poll retries."""
         waiting = self._waiting.get((run_id, request_id))
         if waiting is None or self._control is None:
             return

@@ -20,8 +20,7 @@ from dataagent_core.events import AnyEvent, HITLRequestEvent
 from dataagent_core.hitl import IN_CALL, ActionRequest, Decision, DecisionType
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import Budgets, RunBudget
-from dataagent_core.identity.context import AskUser, HandOver
-from dataagent_core.identity.rules import RunRules
+from dataagent_core.identity.context import AskUser, HandOver, RunRules
 from dataagent_core.mcp.hub import McpHub
 from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.ledger import RunWriter

@@ -3,6 +3,11 @@
 A run's owner writes through a `RunWriter`; one loop per process commits what all writers have,
 together, and only then publishes it. Text that waits for the commit is joined to one event, except
 the first piece of an answer. Readers follow a session from any `seq` (`follow`).
+
+The latest entries of one session in this process, whichever process wrote them.
+
+Readers pull: a channel holds the latest entries and a signal, and no reader has a queue of its own.
+A slow reader costs only its cursor; when it falls behind this cache it continues from the store.
 """
 
 from __future__ import annotations
@@ -10,22 +15,122 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
-from dataagent_core.errors import SessionDeleted, StaleAttempt, StorageFull, Unavailable
+from dataagent_core.errors import (
+    DataAgentError,
+    SessionDeleted,
+    StaleAttempt,
+    StorageFull,
+    Unavailable,
+)
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, event_to_wire
-from dataagent_core.runs.channel import CACHE_SECONDS, SessionChannel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import cancel_all
 
 if TYPE_CHECKING:
-    from dataagent_core.runs.relay import Relay
+    from dataagent_core.runs.cluster.peers import Relay
+
+
+_MAX_ENTRIES = 512
+CACHE_SECONDS = 2.0
+
+
+class SessionChannel:
+    """The recent entries of a session."""
+
+    __slots__ = ("__weakref__", "_changed", "_entries", "failure", "generation", "last_seq")
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque(maxlen=_MAX_ENTRIES)
+        self._changed = asyncio.Event()
+        self.last_seq = 0
+        self.generation = 0
+        self.failure: DataAgentError | None = None  # why readers get nothing more
+
+    @property
+    def changed(self) -> asyncio.Event:
+        """Set at the next publication, dismissal or failure. Take it before reading."""
+        return self._changed
+
+    def publish(self, entries: Sequence[Entry]) -> None:
+        """Add committed entries and wake the readers."""
+        if entries[0].seq != self.last_seq + 1:
+            self._entries.clear()
+        self._entries.extend(entries)
+        self.last_seq = entries[-1].seq
+        self.failure = None
+        self._wake()
+
+    def fail(self, error: DataAgentError) -> None:
+        """Wake the waiting readers with the reason why nothing more comes for now."""
+        self.failure = error
+        self._wake()
+
+    def receive(self, entries: Sequence[Entry]) -> None:
+        """As `publish`, for entries of another process, which may be late or duplicated."""
+        if entries[0].seq <= self.last_seq:
+            entries = [entry for entry in entries if entry.seq > self.last_seq]
+        if entries:
+            self.publish(entries)
+
+    def advance_to(self, last_seq: int) -> None:
+        """Note that the store has entries up to this one; readers fetch the gap from there."""
+        if last_seq > self.last_seq:
+            self._entries.clear()
+            self.last_seq = last_seq
+            self._wake()
+
+    def end_readers(self) -> None:
+        """End every reader of a deleted session and drop its entries.
+
+        A reader compares `generation` with what it was when it began. One that begins later reads
+        a session that was restored.
+        """
+        self._entries.clear()
+        self.generation += 1
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def expire_later(self, seconds: float = CACHE_SECONDS) -> None:
+        """Drop the entries of an ended run once readers had a moment to take them.
+
+        After that they are read from the store. New entries cancel the drop.
+        """
+        channel: ref[SessionChannel] = ref(self)
+        asyncio.get_running_loop().call_later(seconds, _expire, channel, self.last_seq)
+
+    def expire_up_to(self, seq: int) -> None:
+        """Drop the entries if this is the last of them."""
+        if self.last_seq == seq:
+            self._entries.clear()
+
+    def since(self, seq: int) -> list[Entry] | None:
+        """The entries after `seq`; None when some are only in the store."""
+        if seq >= self.last_seq > 0:
+            return []
+        if not self._entries or self._entries[0].seq > seq + 1:
+            return None
+        newest = list(islice(reversed(self._entries), self.last_seq - seq))  # few of many
+        newest.reverse()
+        return newest
+
+
+def _expire(channel: ref[SessionChannel], seq: int) -> None:
+    """Expire through a weak reference, so that this timer does not keep a channel alive."""
+    if (living := channel()) is not None:
+        living.expire_up_to(seq)
+
 
 logger = logging.getLogger(__name__)
 _MAX_PENDING = 1000
@@ -46,8 +151,8 @@ class Ledger:
         cache_seconds: float = CACHE_SECONDS,
         relay: Relay | None = None,
     ) -> None:
-        """`pace_seconds` is the least time between two commits of streamed text, `cache_seconds` how
-        long the entries of an ended run are served from memory.
+        """`pace_seconds` is the least time between two commits of streamed text, `cache_seconds`
+        how long the entries of an ended run are served from memory.
 
         With a `relay` entries are also exchanged with other processes.
         """
@@ -112,7 +217,7 @@ class Ledger:
             channel.end_readers()
 
     async def _read(self, session_id: str, after: int) -> list[Entry]:
-        """Read the store, retrying while it is unavailable, so that a short outage ends no reader."""
+        """Read the store, retrying while it is unavailable: a short outage ends no reader."""
         for pause in (*_RETRY_SECONDS, *_LONG_RETRY_SECONDS):
             with suppress(Unavailable):
                 return await self._store.read(session_id, after=after)
@@ -245,9 +350,7 @@ class RunWriter:
         self._text: list[str] = []  # text of the main agent after the pending events
         self._text_since = 0.0
         self._has_text = False
-        self.first_text_at: float | None = (
-            None  # time of the first text, on the monotonic clock
-        )
+        self.first_text_at: float | None = None  # time of the first text, on the monotonic clock
         self._in_flight = False
         self._settled = asyncio.Event()
         self._is_refused = False

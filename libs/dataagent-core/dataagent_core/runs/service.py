@@ -17,11 +17,11 @@ from dataagent_core.agents import AgentRegistry
 from dataagent_core.errors import BadInput, DataAgentError, NothingToCancel, RunNotFound
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.admission import Admission
-from dataagent_core.runs.dispatch import Dispatch
+from dataagent_core.runs.agents import SkillService
+from dataagent_core.runs.execution import Dispatch, Worker
 from dataagent_core.runs.history import History, load_items
 from dataagent_core.runs.ledger import Ledger, is_done
 from dataagent_core.runs.message_resolver import MessageResolver
-from dataagent_core.runs.skills import SkillService
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
     COMPACT,
@@ -32,7 +32,6 @@ from dataagent_core.runs.types import (
     RunOptions,
     StartedRun,
 )
-from dataagent_core.runs.worker import Worker
 from dataagent_core.session import DEFAULT_TITLE, Session, SessionManager, now, title_of
 from dataagent_core.workspace import FileStore
 

@@ -5,23 +5,213 @@ frames over its own streams, so no port, no shared socket and no `docker exec` i
 engine may be on another machine. Its files live in memory and die with it. When this process dies,
 however it dies, the container reads the end of its input and goes. Above: `pool.py`, `session.py`.
 Below: `docker_client.py`, `docker_container.py`, `frames.py`.
+
+The Docker engine: its API by docker-py, in threads of our own, and the attach stream by asyncio.
+
+docker-py blocks, so nothing of it runs on the event loop. A container's streams are read here
+directly from the engine's socket: docker-py would give a blocking file. Above: `docker.py`. Not
+here: what a container is (`docker_container.py`), or what is said over its streams (`frames.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
+from dataagent_core.config.settings import environment
 from dataagent_core.errors import SandboxGone, SandboxUnavailable
-from dataagent_core.sandbox.docker_client import DockerClient
 from dataagent_core.sandbox.docker_container import container_spec
-from dataagent_core.sandbox.frames import BadFrame, Frame, FrameBuffer, encode
+from dataagent_core.sandbox.runner.frames import BadFrame, Frame, FrameBuffer, encode
 from dataagent_core.sandbox.types import SandboxHome, SandboxLimits
+
+T = TypeVar("T")
+_SECONDS: Final = 30
+_WORKERS: Final = 8
+_HEAD_LIMIT: Final = 64 * 1024
+_BREAKS: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+_HERE: Final = "unix:///var/run/docker.sock"
+
+
+class DockerClient:
+    """One engine. Close it at the end."""
+
+    def __init__(self, url: str | None = None) -> None:
+        """The engine at `url`, else the one `DOCKER_HOST` names, else this machine's."""
+        self._url = url
+        self._docker: Any = None  # docker-py is untyped
+        self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="docker")
+
+    async def version(self) -> str:
+        """The engine's version.
+
+        Raises:
+            SandboxUnavailable: it does not answer, or docker-py is not installed.
+        """
+        found = await self._call(lambda api: api.version())
+        return str(found["Version"])
+
+    async def has_image(self, name: str) -> bool:
+        """Whether the engine has an image of that name; as `version` for the rest."""
+        return bool(await self._call(lambda api: api.images(name=name)))
+
+    async def create(self, container: dict[str, Any], name: str) -> str:
+        """Make a container that does not run yet, and return its id; as `version`."""
+        try:
+            found = await self._call(lambda api: api.create_container_from_config(container, name))
+        except asyncio.CancelledError:  # it may have been made all the same
+            await self.remove(name)
+            raise
+        return str(found["Id"])
+
+    async def start(self, container_id: str) -> None:
+        """Let it run; as `version`."""
+        await self._call(lambda api: api.start(container_id))
+
+    async def remove(self, container_id: str) -> None:
+        """End everything in it and remove it; returns when it is gone, also if it was before."""
+        await self._call(partial(_remove_container, container_id))
+
+    async def labelled(self, label: str) -> list[str]:
+        """The containers with this label, running or not."""
+        found = await self._call(lambda api: api.containers(all=True, filters={"label": label}))
+        return [str(each["Id"]) for each in found]
+
+    async def attach(self, container_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The container's streams: what is written goes to its stdin; `demultiplexed` reads.
+
+        Raises:
+            SandboxUnavailable: the engine does not let us.
+        """
+        base, version = await self._call(_address)
+        reader, writer = await _open_stream(base)
+        path = f"/v{version}/containers/{container_id}/attach?stream=1&stdin=1&stdout=1&stderr=1"
+        try:
+            async with asyncio.timeout(_SECONDS):
+                writer.write(
+                    f"POST {path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\n"
+                    "Upgrade: tcp\r\nContent-Length: 0\r\n\r\n".encode()
+                )
+                head = await reader.readuntil(b"\r\n\r\n")
+            if head.split(b" ", 2)[1] not in (b"101", b"200"):
+                said = head.splitlines()[0].decode("latin-1")
+                raise SandboxUnavailable(f"The Docker engine did not attach us: {said}")
+        except BaseException as error:
+            writer.close()
+            if isinstance(error, _BREAKS):
+                raise SandboxUnavailable("The Docker engine did not attach us.") from error
+            raise
+        return reader, writer
+
+    async def aclose(self) -> None:
+        """Close the connections to the engine."""
+        if self._docker is not None:
+            docker, self._docker = self._docker, None
+            await asyncio.get_running_loop().run_in_executor(self._threads, docker.close)
+        self._threads.shutdown(wait=False)
+
+    async def _call(self, work: Callable[[Any], T]) -> T:
+        """Let a thread do it. Who is cancelled meanwhile waits for its end: it has an effect."""
+        loop = asyncio.get_running_loop()
+        task = loop.run_in_executor(self._threads, partial(self._blocking, work))
+        is_cancelled = False
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                is_cancelled = True
+        if is_cancelled:
+            task.exception()  # nobody asks for it any more
+            raise asyncio.CancelledError
+        return task.result()
+
+    def _blocking(self, work: Callable[[Any], T]) -> T:
+        try:
+            import docker
+            from docker.errors import DockerException
+            from requests.exceptions import RequestException
+        except ImportError as error:
+            raise SandboxUnavailable(
+                "The docker package is not installed: pip install 'dataagent-core[docker]'."
+            ) from error
+        try:
+            if self._docker is None:
+                self._docker = _open_client(docker, self._url)
+            return work(self._docker.api)
+        except (DockerException, RequestException, OSError) as error:
+            raise SandboxUnavailable(f"The Docker engine: {_reason(error)}") from error
+
+
+def _open_client(docker: Any, url: str | None) -> Any:
+    """A client. Whether anybody listens is tried first: docker-py forgets sockets that fail."""
+    chosen = url or environment().get("DOCKER_HOST") or _HERE
+    if chosen.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(chosen.removeprefix("unix://"))
+    if url is not None:
+        return docker.DockerClient(base_url=url, timeout=_SECONDS)
+    return docker.from_env(timeout=_SECONDS)
+
+
+def _address(api: Any) -> tuple[Any, str]:
+    """Where the engine's socket is: a path, or host, port and TLS context."""
+    version = str(api.api_version)
+    path = getattr(api.get_adapter(api.base_url), "socket_path", None)
+    if path is not None:
+        return str(path), version
+    parts = urlsplit(str(api.base_url))
+    return (parts.hostname, parts.port or 2375, _tls(api) if parts.scheme == "https" else None), (
+        version
+    )
+
+
+def _tls(api: Any) -> ssl.SSLContext:
+    """The client's own certificates, as asyncio wants them."""
+    verify = api.verify
+    context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
+    if api.cert:
+        context.load_cert_chain(*api.cert)
+    return context
+
+
+async def _open_stream(address: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    try:
+        if isinstance(address, str):
+            return await asyncio.open_unix_connection(address, limit=_HEAD_LIMIT)
+        host, port, tls = address
+        return await asyncio.open_connection(host, port, ssl=tls, limit=_HEAD_LIMIT)
+    except OSError as error:
+        raise SandboxUnavailable("The Docker engine does not answer.") from error
+
+
+def _remove_container(container_id: str, api: Any) -> None:
+    """Kill, then wait for the engine to have removed it. Whoever is gone already is fine."""
+    from docker.errors import APIError
+
+    with suppress(APIError):
+        api.kill(container_id)
+    with suppress(APIError):
+        api.remove_container(container_id, force=True, v=True)
+    with suppress(APIError):
+        api.wait(container_id, timeout=_SECONDS, condition="removed")
+
+
+def _reason(error: BaseException) -> str:
+    """What the engine said, on one line, without addresses of ours."""
+    if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+        return "it does not run here. Start it, or set DATAAGENT_SANDBOX_DOCKER_URL."
+    said = getattr(error, "explanation", None) or type(error).__name__
+    return str(said).strip().splitlines()[0][:300]
+
 
 logger = logging.getLogger(__name__)
 _STDOUT, _STDERR = 1, 2

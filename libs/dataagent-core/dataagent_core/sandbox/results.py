@@ -8,7 +8,7 @@ from typing import Any, get_args
 from deepagents.backends.protocol import FileDownloadResponse, FileUploadResponse
 
 from dataagent_core.errors import SandboxGone
-from dataagent_core.sandbox.frames import BadFrame, Frame, items, unpack_files
+from dataagent_core.sandbox.runner.frames import BadFrame, Frame, items, unpack_files
 from dataagent_core.sandbox.types import CodeResult, CodeStatus, FileChange, OutputFile
 
 _NOT_IN_NAMES = re.compile(

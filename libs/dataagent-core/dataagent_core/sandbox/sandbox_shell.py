@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
+from dataagent_core.sandbox.local import persistent_command
 from dataagent_core.sandbox.pool import Sandboxes
-from dataagent_core.sandbox.shell import persistent_command
 from dataagent_core.sandbox.types import CommandResult
 
 _STATE: Final = "/tmp/.shell-state"  # noqa: S108 inside the sandbox

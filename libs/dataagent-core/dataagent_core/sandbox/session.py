@@ -25,9 +25,8 @@ from deepagents.backends.sandbox import BaseSandbox
 
 from dataagent_core.errors import Conflict
 from dataagent_core.sandbox.channel import RunnerChannel
-from dataagent_core.sandbox.commit import CommitResult, WorkspaceWriter, commit_changes
-from dataagent_core.sandbox.frames import Frame, pack_files
 from dataagent_core.sandbox.results import code_result, downloads, file_changes, uploads
+from dataagent_core.sandbox.runner.frames import Frame, pack_files
 from dataagent_core.sandbox.types import (
     IN_PLACE,
     CodeResult,
@@ -37,8 +36,14 @@ from dataagent_core.sandbox.types import (
     Wall,
     WallProcess,
 )
-from dataagent_core.sandbox.uncommitted import UncommittedChanges
-from dataagent_core.sandbox.workspace_files import Seen, changed_batches
+from dataagent_core.sandbox.workspace_changes import (
+    CommitResult,
+    Seen,
+    UncommittedChanges,
+    WorkspaceWriter,
+    changed_batches,
+    commit_changes,
+)
 
 T = TypeVar("T")
 

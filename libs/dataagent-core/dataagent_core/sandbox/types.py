@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from dataagent_core.sandbox.frames import Frame
+    from dataagent_core.sandbox.runner.frames import Frame
 
 _MIB = 1024 * 1024
 

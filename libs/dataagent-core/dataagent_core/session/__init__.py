@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from dataagent_core.session.manager import SessionManager, SessionResources, new_session_id
 from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
-from dataagent_core.session.stores.databases import (
+from dataagent_core.session.stores.factory import SessionStoreFactory
+from dataagent_core.session.stores.memory import MemoryMessageStore, MemorySessionStore
+from dataagent_core.session.stores.sql import (
     MySQLMessageStore,
     MySQLSessionStore,
     PostgresMessageStore,
@@ -12,9 +14,6 @@ from dataagent_core.session.stores.databases import (
     SQLiteMessageStore,
     SQLiteSessionStore,
 )
-from dataagent_core.session.stores.factory import SessionStoreFactory
-from dataagent_core.session.stores.memory import MemoryMessageStore, MemorySessionStore
-from dataagent_core.session.titles import title_of
 from dataagent_core.session.types import (
     DEFAULT_TITLE,
     Message,
@@ -22,6 +21,7 @@ from dataagent_core.session.types import (
     Role,
     Session,
     now,
+    title_of,
 )
 
 if TYPE_CHECKING:

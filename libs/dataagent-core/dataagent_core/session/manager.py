@@ -32,11 +32,14 @@ from dataagent_core.errors import (
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
 from dataagent_core.middleware.history import Summarization
-from dataagent_core.session.quota import ConversationQuota
-from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
+from dataagent_core.session.store import (
+    ConversationQuota,
+    ConversationStore,
+    MessageStore,
+    SessionStore,
+)
 from dataagent_core.session.stores.memory import MemoryMessageStore
-from dataagent_core.session.titles import clean_title
-from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
+from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, clean_title, now
 
 logger = logging.getLogger(__name__)
 _SEARCH_BATCH = 50  # sessions a store looks through in one go; others get their turn between

@@ -1,15 +1,14 @@
 """Skills: procedures in folders, found, checked and handed out."""
 
-from dataagent_core.skills.command import split_command
-from dataagent_core.skills.folders import SkillFolder, shipped_skills, skill_folders
-from dataagent_core.skills.library import OWN_FOLDER, Folders, SkillLibrary
-from dataagent_core.skills.skill_set import SkillSet
-from dataagent_core.skills.types import (
+from dataagent_core.skills.library import OWN_FOLDER, Folders, SkillLibrary, SkillSet
+from dataagent_core.skills.loader import SkillFolder, shipped_skills, skill_folders
+from dataagent_core.skills.skill import (
     MAX_SKILL_BYTES,
     SkillEntry,
     SkillProblem,
     SkillSource,
     SkillText,
+    split_command,
 )
 
 __all__ = [

@@ -3,32 +3,44 @@
 Folders that everyone shares are read once; a user's own (`skills/` in their workspace) are looked
 at again before each use and read only when they changed. So a turn of a user without skills costs
 one look at a directory. Whose skills are whose is decided here: another user's do not exist. Above:
-`middleware/skills.py`, `runs/skills.py`, the routes. Below: `reading.py`, `workspace/`.
+`middleware/skills.py`, `runs/agents.py`, the routes. Below: `reading.py`, `workspace/`.
+
+The skills one user has with one agent, and how they are listed for the model. Pure.
+
+Above: `library.py` puts shelves together, `middleware/skills.py` shows them.
 """
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dataagent_core.errors import BadInput, SkillNotFound
-from dataagent_core.skills.document import is_skill_name, parse_skill
-from dataagent_core.skills.folders import SkillFolder
-from dataagent_core.skills.loader import RootContent, SkillRoot, is_unchanged, read_root, read_skill
-from dataagent_core.skills.skill_set import SkillSet, merge_skills
-from dataagent_core.skills.types import (
+from dataagent_core.skills.loader import (
+    RootContent,
+    SkillFolder,
+    SkillRoot,
+    is_unchanged,
+    read_root,
+    read_skill,
+)
+from dataagent_core.skills.skill import (
     MAX_OWN,
     MAX_SHARED,
     SKILL_FILE,
     BadSkill,
     SkillEntry,
+    SkillProblem,
     SkillText,
+    is_skill_name,
+    parse_skill,
 )
 from dataagent_core.workspace.jail import Jail
 
@@ -36,6 +48,76 @@ if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
 
     from dataagent_core.workspace import UserWorkspaceManager
+
+
+_MAX_LISTED: Final = 24_000  # characters of descriptions in every prompt
+_NEAREST: Final = 3
+_NAMED: Final = 12
+
+
+@dataclass(frozen=True, eq=False)
+class SkillSet:
+    """Skills by name; those of later places have replaced earlier ones of the same name."""
+
+    skills: dict[str, tuple[SkillEntry, SkillRoot]] = field(
+        default_factory=dict[str, tuple[SkillEntry, SkillRoot]]
+    )
+    problems: tuple[SkillProblem, ...] = ()
+
+    def __iter__(self) -> Iterator[SkillEntry]:
+        return (self.skills[name][0] for name in sorted(self.skills))
+
+    def __len__(self) -> int:
+        return len(self.skills)
+
+    def find(self, name: str) -> tuple[SkillEntry, SkillRoot]:
+        """A skill and where it is.
+
+        Raises:
+            SkillNotFound: there is none of this name; the message names those most like it.
+        """
+        found = self.skills.get(name)
+        if found is None:
+            raise self.missing(name)
+        return found
+
+    def missing(self, name: str, way_out: str = "") -> SkillNotFound:
+        """The error for a name that is not here; it names those most like it."""
+        nearest = self._nearest(name)
+        if nearest:
+            hint = f"Did you mean {' or '.join(nearest)}?"
+        elif self.skills:
+            hint = f"There are: {', '.join(sorted(self.skills)[:_NAMED])}."
+        else:
+            hint = "There are none here."
+        return SkillNotFound(
+            f"There is no skill {name[:64]!r}. {hint} {way_out}".rstrip(),
+            details={"skill": name[:64], "nearest": nearest},
+        )
+
+    def _nearest(self, name: str) -> list[str]:
+        return difflib.get_close_matches(name[:128].lower(), self.skills, n=_NEAREST, cutoff=0.5)
+
+    @cached_property
+    def listing(self) -> str:
+        """The skills, one a line, with descriptions as far as they fit."""
+        lines: list[str] = []
+        room = _MAX_LISTED
+        for entry in self:
+            room -= len(entry.description)
+            lines.append(f"- {entry.name}: {entry.description}" if room > 0 else f"- {entry.name}")
+        return "\n".join(lines)
+
+
+def merge_skills(roots: Iterable[tuple[SkillRoot, RootContent]]) -> SkillSet:
+    """What the places have together, in their order."""
+    skills: dict[str, tuple[SkillEntry, SkillRoot]] = {}
+    problems: list[SkillProblem] = []
+    for root, found in roots:
+        skills.update({entry.name: (entry, root) for entry in found.entries})
+        problems += found.problems
+    return SkillSet(skills, tuple(problems))
+
 
 logger = logging.getLogger(__name__)
 OWN_FOLDER: Final = "skills"

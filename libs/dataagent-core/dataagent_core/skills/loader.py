@@ -4,21 +4,28 @@ A skill is a folder with a SKILL.md. What cannot be used is named with its reaso
 nothing here fails because of what someone put into a folder. Links that lead out are not followed
 (`workspace/jail.py`), neither by a skill's folder nor by a file in it. Above: `library.py`. Below:
 `document.py`.
+
+Where the skills we ship are.
+
+In the repository they are `skills/custom/`, and whatever is put there is found after a restart; so
+are Anthropic's, where their repository is checked out as `skills/anthropic/`. A wheel carries a
+copy of `skills/custom/` inside the package (`_shipped/skills`, put there by the build); an
+operator's own then go into a folder that `DATAAGENT_SKILLS_DIRS` names.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import dataagent_core
 from dataagent_core.errors import OutsideWorkspace
-from dataagent_core.skills.document import parse_skill
-from dataagent_core.skills.types import (
+from dataagent_core.skills.skill import (
     MAX_NAME,
     MAX_SKILL_BYTES,
     SKILL_FILE,
@@ -27,9 +34,37 @@ from dataagent_core.skills.types import (
     SkillProblem,
     SkillSource,
     SkillText,
+    parse_skill,
 )
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.jail import Jail, walk
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFolder:
+    """A directory of skills, and whose they are."""
+
+    source: SkillSource
+    directory: Path
+
+
+def skill_folders(custom: Sequence[str]) -> list[SkillFolder]:
+    """Ours and the operator's, in the order in which they replace each other."""
+    shipped = shipped_skills()
+    anthropic = shipped.parent / "anthropic" / "skills"
+    return [
+        *([SkillFolder("shipped", anthropic)] if anthropic.is_dir() else []),
+        SkillFolder("shipped", shipped),
+        *(SkillFolder("custom", Path(folder).expanduser()) for folder in custom),
+    ]
+
+
+def shipped_skills() -> Path:
+    """The folder with our own skills: of the wheel if this is one, else of the repository."""
+    package = Path(dataagent_core.__file__).parent
+    inside = package / "_shipped" / "skills"
+    return inside if inside.is_dir() else package.parents[2] / "skills" / "custom"
+
 
 _MAX_FILES: Final = 50
 

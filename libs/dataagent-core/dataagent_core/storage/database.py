@@ -4,6 +4,12 @@ A unit of work is a plain function of a SQLAlchemy `Connection`: `await db.write
 transaction, `await db.read(unit)` outside one. It may be run again after a lost connection or a
 deadlock, so it keeps its effects inside the database. What stands above: the SQL stores. Below:
 `sqlite.py` (own thread, shared commits) and `pooled.py` (asyncpg, asyncmy).
+
+Text that every database can keep. Pure functions.
+
+PostgreSQL refuses NUL and no database takes half a surrogate pair. What users send is refused at
+the edge; what a model or a tool produced is repaired here, so that one bad character cannot lose an
+answer.
 """
 
 from __future__ import annotations
@@ -21,6 +27,27 @@ from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import Misconfigured
 from dataagent_core.storage.tables import storage_checks
+
+
+def storable(text: str) -> str:
+    """The text, with NUL and lone surrogates replaced."""
+    if is_storable(text):
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
+
+
+def is_storable(text: str) -> bool:
+    """Whether the text can be kept, or be an id that was kept."""
+    if "\x00" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]

@@ -28,7 +28,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from dataagent_core.config.home import restrict_to_owner
+from dataagent_core.config.private_files import restrict_to_owner
 from dataagent_core.errors import StorageFull, StorageUnavailable
 from dataagent_core.storage.database import Database, Unit
 

@@ -11,10 +11,9 @@ from dataagent_core.telemetry.context import (
     new_request_id,
     unbind_request_id,
 )
-from dataagent_core.telemetry.logs import JsonFormatter, configure_logging, known_secrets
+from dataagent_core.telemetry.logs import JsonFormatter, Scrubber, configure_logging, known_secrets
 from dataagent_core.telemetry.metrics import Metrics
-from dataagent_core.telemetry.run_trace import CANCELLED, RunTrace
-from dataagent_core.telemetry.scrub import Scrubber
+from dataagent_core.telemetry.spans import CANCELLED, RunTrace
 from dataagent_core.telemetry.traces import Traces, open_traces
 
 __all__ = [

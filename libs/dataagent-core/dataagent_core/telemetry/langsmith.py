@@ -4,25 +4,52 @@
 run and the trace. A client of our own sends it: inputs and outputs are left out unless
 `DATAAGENT_TRACE_CONTENT`, of an error there is the kind, and what is sent has no secrets. The
 library reads the environment too; what the settings say holds. Above: `traces.py`.
+
+An end that is not waited for longer than it is worth: a tracer's last words.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dataagent_core.config import Settings
 from dataagent_core.config.settings import environment
 from dataagent_core.errors import Misconfigured
-from dataagent_core.telemetry.logs import known_secrets
-from dataagent_core.telemetry.run_trace import Errors, RunTrace, failure_kind
-from dataagent_core.telemetry.scrub import Scrubber
-from dataagent_core.telemetry.shutdown import finish_within
+from dataagent_core.telemetry.logs import Scrubber, known_secrets
+from dataagent_core.telemetry.spans import Errors, RunTrace, failure_kind
 
 if TYPE_CHECKING:
     from langsmith import Client
+
+
+async def finish_within(seconds: float, work: Callable[[], object]) -> bool:
+    """Do blocking work beside the loop; whether it was done in time.
+
+    A thread of its own, which the process does not wait for: one of the loop's would keep it alive.
+    """
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(done.set)
+
+    Thread(target=run, name="last-traces", daemon=True).start()
+    try:
+        async with asyncio.timeout(seconds):
+            await done.wait()
+    except TimeoutError:
+        return False
+    return True
+
 
 _OFF = ("", "0", "false")
 _KIND = re.compile(r"\w+")

@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langchain_core.tracers.langchain import LangChainTracer
 
-from dataagent_core.telemetry.run_trace import CANCELLED
+from dataagent_core.telemetry.spans import CANCELLED
 
 
 class RunTracer(LangChainTracer):

@@ -24,13 +24,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from dataagent_core.config import Settings
-from dataagent_core.telemetry import genai
+from dataagent_core.telemetry import spans
 from dataagent_core.telemetry.context import current_context
-from dataagent_core.telemetry.langsmith import LangSmith
-from dataagent_core.telemetry.logs import known_secrets
-from dataagent_core.telemetry.run_trace import CANCELLED, Errors, RunTrace, failure_kind
-from dataagent_core.telemetry.scrub import Scrubber
-from dataagent_core.telemetry.shutdown import finish_within
+from dataagent_core.telemetry.langsmith import LangSmith, finish_within
+from dataagent_core.telemetry.logs import Scrubber, known_secrets
+from dataagent_core.telemetry.spans import CANCELLED, Errors, RunTrace, failure_kind
 from dataagent_core.telemetry.traces import Attributes, Kind, Traces
 
 _KINDS: dict[Kind, trace.SpanKind] = {
@@ -121,13 +119,13 @@ class OpenTelemetryTraces(Traces):
         """As `Traces.run`; the block gets the run back, to note how it ended."""
         headers = None if run.traceparent is None else {"traceparent": run.traceparent}
         with (
-            self.span(run.name, genai.agent(run), headers=headers, passing=passing) as span,
+            self.span(run.name, spans.agent(run), headers=headers, passing=passing) as span,
             super().run(run, passing),
         ):
-            self.set_content(span, "gen_ai.input.messages", genai.user_message(run.message))
+            self.set_content(span, "gen_ai.input.messages", spans.user_message(run.message))
             yield run
-            self.set_content(span, "gen_ai.output.messages", genai.agent_message(run.answer))
-            span.set_attributes(genai.usage(run.usage))
+            self.set_content(span, "gen_ai.output.messages", spans.agent_message(run.answer))
+            span.set_attributes(spans.usage(run.usage))
             if run.failure is not None:
                 self.failed(span, run.failure)
 

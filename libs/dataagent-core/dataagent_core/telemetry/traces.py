@@ -17,7 +17,7 @@ from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
 from dataagent_core.telemetry.context import current_context
 from dataagent_core.telemetry.langsmith import LangSmith, open_langsmith
-from dataagent_core.telemetry.run_trace import Errors, RunTrace
+from dataagent_core.telemetry.spans import Errors, RunTrace
 
 Attributes = Mapping[str, str | int | float | bool]
 Kind = Literal["internal", "server", "client"]

@@ -7,13 +7,12 @@ their own.
 
 from typing import TYPE_CHECKING
 
-from dataagent_core.tools.builtin import builtin_tools
+from dataagent_core.tools.builtin import builtin_tools, standalone_tool
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.fetch import FetchUrlTool
 from dataagent_core.tools.file_ops import FileOpRecord, FileOpTracker
 from dataagent_core.tools.http import HttpRequestTool
 from dataagent_core.tools.outbound import OutboundClient
-from dataagent_core.tools.standalone import standalone_tool
 from dataagent_core.tools.think import ThinkTool
 from dataagent_core.tools.websearch import WebSearchTool
 

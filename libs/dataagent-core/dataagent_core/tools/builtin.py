@@ -4,6 +4,11 @@ A file offers tools by a function `tools(context)`, which is called once at the 
 `ToolContext` and returns those that are possible with it. Nothing registers itself and nothing is
 listed: a file that is put here is a tool, one that is taken away is none. A tool that must ask
 first says so itself, by `metadata={"approval": "what a person reads"}`.
+
+The tools that go out, each by itself, for agents that nothing of ours wraps.
+
+What goes wrong is their result, for the model to read: in an agent of an `AgentFactory` a
+middleware sees to that.
 """
 
 from __future__ import annotations
@@ -17,8 +22,13 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 import dataagent_core.tools
+from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
 from dataagent_core.tools.context import ToolContext
+from dataagent_core.tools.fetch import FetchUrlTool
+from dataagent_core.tools.http import HttpRequestTool
+from dataagent_core.tools.outbound import OutboundClient
+from dataagent_core.tools.websearch import WebSearchTool
 
 OFFER = "tools"
 """The name of the function."""
@@ -61,3 +71,28 @@ def _offered_tools(module: ModuleType, name: str, context: ToolContext) -> list[
     if not all(isinstance(tool, BaseTool) for tool in tools):
         raise Misconfigured(f"tools/{name}.py: tools(context) must return LangChain tools.")
     return tools
+
+
+def standalone_tool(name: str) -> BaseTool:
+    """The tool of that name, with the settings of the environment.
+
+    Raises:
+        KeyError: there is none.
+    """
+    settings = Settings()
+    client = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
+    match name:
+        case "http_request":
+            return HttpRequestTool(client=client, is_standalone=True)
+        case "fetch_url":
+            hosts = tuple(settings.fetch_hosts)
+            return FetchUrlTool(client=client, is_standalone=True, allowed_hosts=hosts)
+        case "web_search":
+            return WebSearchTool(
+                client=client,
+                is_standalone=True,
+                api_key=settings.tavily_api_key,
+                base_url=settings.tavily_base_url,
+            )
+        case _:
+            raise KeyError(name)

@@ -17,9 +17,16 @@ from pydantic import BaseModel, Field
 from dataagent_core.documents import Document
 from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import BadFile, LimitReached, Misconfigured, ToolFailed
-from dataagent_core.tools.base import OutboundTool, redirect_policy, truncate
 from dataagent_core.tools.context import ToolContext
-from dataagent_core.tools.outbound import MayFollow, OutboundClient, Reply, Request
+from dataagent_core.tools.outbound import (
+    MayFollow,
+    OutboundClient,
+    OutboundTool,
+    Reply,
+    Request,
+    redirect_policy,
+    truncate,
+)
 from dataagent_core.tools.research import Research
 from dataagent_core.workspace import run_context
 

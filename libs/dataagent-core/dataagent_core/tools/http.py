@@ -9,9 +9,15 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.errors import ToolFailed
-from dataagent_core.tools.base import OutboundTool, redirect_policy, truncate
 from dataagent_core.tools.context import ToolContext
-from dataagent_core.tools.outbound import OutboundClient, Reply, Request
+from dataagent_core.tools.outbound import (
+    OutboundClient,
+    OutboundTool,
+    Reply,
+    Request,
+    redirect_policy,
+    truncate,
+)
 
 _MAX_CHARACTERS = 50_000
 _SHOWN_HEADERS = frozenset(

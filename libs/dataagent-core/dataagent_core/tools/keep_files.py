@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.errors import BadInput, DataAgentError, Misconfigured, ToolFailed
 from dataagent_core.events import FileOperation
-from dataagent_core.sandbox.commit import CommitResult
 from dataagent_core.sandbox.pool import Sandboxes
 from dataagent_core.sandbox.types import FileChange
+from dataagent_core.sandbox.workspace_changes import CommitResult
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.file_ops import FileOpRecord, diff_texts
-from dataagent_core.tools.python_report import unkept_note
+from dataagent_core.tools.python import unkept_note
 from dataagent_core.workspace import (
     FolderBackend,
     UserWorkspaceManager,

@@ -18,7 +18,6 @@ from pydantic import Field
 
 from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
-from dataagent_core.mcp.gateway.content import ModelResult, ResultFile, result_for_model
 from dataagent_core.mcp.gateway.elicitation import (
     DECLINED,
     elicitation_answer,
@@ -26,14 +25,17 @@ from dataagent_core.mcp.gateway.elicitation import (
     plain_text,
 )
 from dataagent_core.mcp.gateway.gateway import ToolGateway
+from dataagent_core.mcp.gateway.tool_access import RunTools
 from dataagent_core.mcp.langchain import (
     NOTHING_TO_SHOW,
     McpTool,
+    ModelResult,
+    ResultFile,
     failure_message,
+    result_for_model,
     structured_content,
     tool_fields,
 )
-from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.types import (
     CatalogueTool,
     Elicitation,
@@ -43,7 +45,7 @@ from dataagent_core.mcp.types import (
     Progress,
     RemoteResult,
 )
-from dataagent_core.tools.python_report import MadeFile
+from dataagent_core.tools.python import MadeFile
 from dataagent_core.workspace import FileStore, run_context
 
 Write = Callable[[Any], None]

@@ -2,7 +2,7 @@
 
 The text is cut at limits, and what is missing is always told. A file that is a table is
 made a data source of its owner's as well, in full, so that no figure has to be worked out from a
-cut text. A file of another user is not found. Above: an agent. Below: `workspace/uploads.py`,
+cut text. A file of another user is not found. Above: an agent. Below: `workspace/file_store.py`,
 `documents/`, `data/uploaded_sources.py`.
 """
 
@@ -26,7 +26,7 @@ from dataagent_core.errors import DataAgentError, LimitReached, Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.workspace import FileStore, StoredFile, UserWorkspaceManager, run_context
-from dataagent_core.workspace.file_names import extension_of
+from dataagent_core.workspace.file_kinds import extension_of
 
 logger = logging.getLogger(__name__)
 _MOST_TABLES = 20

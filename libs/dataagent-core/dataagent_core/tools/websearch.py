@@ -16,10 +16,9 @@ from pydantic import BaseModel, Field, SecretStr
 
 from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.errors import DataAgentError, ToolFailed
-from dataagent_core.tools.base import OutboundTool, truncate
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.fetch import fetch_page
-from dataagent_core.tools.outbound import OutboundClient, Request
+from dataagent_core.tools.outbound import OutboundClient, OutboundTool, Request, truncate
 from dataagent_core.tools.research import Research
 
 TAVILY_URL = "https://api.tavily.com"

@@ -7,24 +7,23 @@ from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger, SqlQu
 
 if TYPE_CHECKING:
     from dataagent_core.workspace.backend import FolderBackend, SandboxedFilesystemBackend
-    from dataagent_core.workspace.context_backend import MemoriesBackend, WorkspaceBackend
     from dataagent_core.workspace.current_run import run_context
+    from dataagent_core.workspace.file_store import FileStore, StoredFile
+    from dataagent_core.workspace.graph_backends import MemoriesBackend, WorkspaceBackend
     from dataagent_core.workspace.manager import UserWorkspaceManager
     from dataagent_core.workspace.memories import Memories
-    from dataagent_core.workspace.stored_file import StoredFile
     from dataagent_core.workspace.sweeper import Sweeper
-    from dataagent_core.workspace.uploads import FileStore
 
 _LOADED_WHEN_ASKED_FOR = {
-    "FileStore": "uploads",
+    "FileStore": "file_store",
     "FolderBackend": "backend",
     "Memories": "memories",
-    "MemoriesBackend": "context_backend",
+    "MemoriesBackend": "graph_backends",
     "SandboxedFilesystemBackend": "backend",
-    "StoredFile": "stored_file",
+    "StoredFile": "file_store",
     "Sweeper": "sweeper",
     "UserWorkspaceManager": "manager",
-    "WorkspaceBackend": "context_backend",
+    "WorkspaceBackend": "graph_backends",
     "run_context": "current_run",
 }
 """By module: they need deepagents, which takes seconds, and `dataagent sql` has no use for it."""

@@ -4,6 +4,8 @@ A memory is a text file at `{memories}/{user_id}/{assistant_id}/{path}`. Who it 
 corrects and erases it; an administrator sees that it is there and can erase it, and no one else
 knows of it. Assistants themselves come through `context_backend.py`. Above: the memory routes,
 `sweeper.py`. Below: `manager.py`, `files.py`.
+
+Who may ask about whose workspace and memory. Pure.
 """
 
 from __future__ import annotations
@@ -19,15 +21,34 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from dataagent_core.errors import BadInput, FileNotFound
+from dataagent_core.errors import BadInput, FileNotFound, NotFound
 from dataagent_core.identity import Principal
 from dataagent_core.workspace import files as disk
-from dataagent_core.workspace.access import require_own, require_own_or_admin
 from dataagent_core.workspace.archive import last_used
-from dataagent_core.workspace.file_errors import explain
+from dataagent_core.workspace.files import explain
 from dataagent_core.workspace.jail import Jail, walk
 from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, UserWorkspaceManager
 from dataagent_core.workspace.workers import run_to_completion
+
+
+def require_own(user_id: str, asked_by: Principal) -> None:
+    """Let the user through.
+
+    Raises:
+        NotFound: the caller is another; who else exists is not said.
+    """
+    if asked_by.user_id != user_id:
+        raise NotFound(f"There is nothing of a user {user_id[:64]!r} for you.")
+
+
+def require_own_or_admin(user_id: str, asked_by: Principal) -> None:
+    """Let the user and administrators through.
+
+    Raises:
+        NotFound: as `require_own`.
+    """
+    if not asked_by.is_admin:
+        require_own(user_id, asked_by)
 
 
 @dataclass(frozen=True, slots=True)

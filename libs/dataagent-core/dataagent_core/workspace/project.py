@@ -4,6 +4,11 @@ Nothing is made or measured in it and there is no quota; it is confined like any
 is read and never written to, searches leave out what Git ignores, and what file tools change is
 noted so that it can be taken back. Above: `manager.py`, `undo.py`. Below: `backend.py`,
 `journal.py`.
+
+Which files of a project hold keys and passwords, by their names. Pure.
+
+Their content is not shown to a model before a person has said so. A name is all there is to go by:
+what lies in a file with an ordinary name is not protected.
 """
 
 from __future__ import annotations
@@ -12,7 +17,8 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -24,13 +30,57 @@ from dataagent_core.identity import RunContext
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.backend import FolderBackend
 from dataagent_core.workspace.current_run import current_run
-from dataagent_core.workspace.file_errors import FileProblem, explain, transfer_code
-from dataagent_core.workspace.gitignore import GIT
+from dataagent_core.workspace.files import FileProblem, explain, transfer_code
 from dataagent_core.workspace.jail import Jail, shorten, split_path, walk
 from dataagent_core.workspace.journal import FileState, Journal
+from dataagent_core.workspace.path_patterns import GIT
 from dataagent_core.workspace.search import SearchScope
-from dataagent_core.workspace.secret_files import is_secret
 from dataagent_core.workspace.workers import FileWorkers
+
+_FOLDERS: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube"})
+_NAMES: Final = (
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    "*.jks",
+    "*.kdbx",
+    "*.key",
+    "*.keystore",
+    "*.p12",
+    "*.pem",
+    "*.pfx",
+    "credentials",
+    "credentials.json",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "service-account*.json",
+)
+_EXAMPLES: Final = (".env.dist", ".env.example", ".env.sample", ".env.template")
+
+
+def is_secret(steps: Sequence[str]) -> bool:
+    """Whether a file with these steps, of which the last is its name, holds secrets."""
+    if not steps:
+        return False
+    name = steps[-1].casefold()
+    if name in _EXAMPLES:
+        return False
+    if any(step.casefold() in _FOLDERS for step in steps[:-1]):
+        return True
+    return any(fnmatchcase(name, pattern) for pattern in _NAMES)
+
 
 logger = logging.getLogger(__name__)
 MEMORY_FILES: Final = ("AGENTS.md", "CLAUDE.md")

@@ -20,9 +20,8 @@ from deepagents.backends.protocol import FileInfo, GlobResult, GrepMatch, GrepRe
 from deepagents.backends.utils import InvalidGlobPatternError
 
 from dataagent_core.workspace import files
-from dataagent_core.workspace.gitignore import IgnoreFilter
 from dataagent_core.workspace.jail import Jail, split_path, walk
-from dataagent_core.workspace.patterns import IncludeGlob
+from dataagent_core.workspace.path_patterns import IgnoreFilter, IncludeGlob
 
 __all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "SearchScope", "glob", "grep"]
 

@@ -10,12 +10,12 @@ import pytest
 
 from dataagent_core.agents import AgentRegistry, AgentService
 from dataagent_core.agents.service import NewAgent
-from dataagent_core.agents.store import AgentStore
-from dataagent_core.agents.tools import ToolDefinition
+from dataagent_core.agents.store import AgentStore, ToolDefinition
 from dataagent_core.errors import AgentBusy
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import RemoteTool, Scope
 from dataagent_core.storage import Database, open_database
 from tests.requirements import requirement

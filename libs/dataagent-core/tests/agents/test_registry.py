@@ -11,8 +11,7 @@ import pytest
 
 from dataagent_core.agents import AgentRegistry, AgentService, AgentSpec
 from dataagent_core.agents.service import NewAgent
-from dataagent_core.agents.store import AgentStore
-from dataagent_core.agents.tools import ToolDefinition
+from dataagent_core.agents.store import AgentStore, ToolDefinition
 from dataagent_core.errors import AgentBusy, AgentNotFound, Conflict
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.people import audit_head, audit_log
+from dataagent_core.storage.tables import audit_head, audit_log
 
 
 @pytest.fixture

@@ -8,8 +8,16 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.audit.chain import START, ChainVerifier, chain_records, moment
-from dataagent_core.audit.types import AuditRecord, AuditRow, ChainVerdict, Head
+from dataagent_core.audit.records import (
+    START,
+    AuditRecord,
+    AuditRow,
+    ChainVerdict,
+    ChainVerifier,
+    Head,
+    chain_records,
+    moment,
+)
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
 

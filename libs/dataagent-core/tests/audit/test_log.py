@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, delete, insert, make_url, select, update
 
 from dataagent_core.audit import AuditFilter, AuditLog
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.people import audit_head, audit_log
+from dataagent_core.storage.tables import audit_head, audit_log
 from dataagent_core.telemetry import (
     Scrubber,
     bind_request_id,

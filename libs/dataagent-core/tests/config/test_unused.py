@@ -8,12 +8,12 @@ import sys
 import langgraph_sdk.client
 import pytest
 
-from dataagent_core.config.lazy_imports import install_lazy_modules
+from dataagent_core.config.lazy_modules import install_lazy_modules
 
 START = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataagent_core.config.lazy_imports import install_lazy_modules
+from dataagent_core.config.lazy_modules import install_lazy_modules
 install_lazy_modules()
 import deepagents
 """

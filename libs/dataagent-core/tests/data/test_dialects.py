@@ -15,7 +15,7 @@ from dataagent_core.data.dialects import DIALECTS, Dialect, dialect_of
 
 ROOT = Path(dataagent_core.__file__).parent
 NAMES = {name for each in DIALECTS for name in (each.name, *each.url_names)}
-ASKING = ("data/guard", "data/policy", "data/results", "data/service.py", "models")
+ASKING = ("data/sql", "data/policy", "data/results", "data/service.py", "models")
 
 
 def test_a_dialect_is_known_by_its_name_and_by_those_of_addresses() -> None:

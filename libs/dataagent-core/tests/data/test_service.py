@@ -14,10 +14,9 @@ import pytest
 
 from dataagent_core.data.chart_service import ChartService
 from dataagent_core.data.engines.base import Statement
-from dataagent_core.data.execution import QueryExecution
 from dataagent_core.data.figure_checks import FigureChecks
 from dataagent_core.data.results import ArtifactDraft, export, load_stored_result
-from dataagent_core.data.service import DataService, QueryContext
+from dataagent_core.data.service import DataService, QueryContext, QueryExecution
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import QueryLimits, Reader
 from dataagent_core.errors import (

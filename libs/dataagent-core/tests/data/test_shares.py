@@ -14,14 +14,13 @@ import pytest
 from dataagent_core.config import Settings
 from dataagent_core.data import runtime as room
 from dataagent_core.data.engines.base import Statement
-from dataagent_core.data.execution import QueryExecution
 from dataagent_core.data.runtime import open_standalone_runtime
-from dataagent_core.data.service import DataService, QueryContext
+from dataagent_core.data.service import DataService, QueryContext, QueryExecution
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import QueryLimits, Reader
 from dataagent_core.errors import QueryRefused, UserLimit
 from dataagent_core.processes import ProcessPool
-from dataagent_core.processes.limiter import KeyedLimiter
+from dataagent_core.processes.concurrency import KeyedLimiter
 from tests.homes import prepared_home
 from tests.waiting import until
 

@@ -18,8 +18,8 @@ from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Memo
 from dataagent_core.events import AnyEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
+from dataagent_core.models.rule_based import Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Turn
 from dataagent_core.tools.think import ThinkTool
 from dataagent_core.workspace import UserWorkspaceManager
 

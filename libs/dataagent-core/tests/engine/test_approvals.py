@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.types import Interrupt
 
-from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
+from dataagent_core.engine.translate import allowed_decisions, request_of, resume_value
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, EditedAction
 from tests.requirements import requirement
 

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from dataagent_core.engine import AgentExecutor
 from dataagent_core.identity import RunContext
-from dataagent_core.models.attachments import with_files
+from dataagent_core.models.messages import with_files
 from tests.requirements import requirement
 
 Listening = Callable[..., Any]  # the class `ListeningModel` of conftest.py

@@ -24,7 +24,7 @@ from dataagent_core.engine import (
     open_checkpoints,
 )
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
+from dataagent_core.engine.checkpoints.savers import CachingSerialiser
 from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.errors import StaleAttempt
 from dataagent_core.storage import open_database

@@ -15,7 +15,7 @@ from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.events import AnyEvent, ToolResultEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
-from dataagent_core.identity.rules import RunRules
+from dataagent_core.identity.context import RunRules
 from tests.requirements import requirement
 
 

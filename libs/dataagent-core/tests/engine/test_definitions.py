@@ -8,7 +8,7 @@ import pytest
 
 from dataagent_core.agents.types import AgentSpec
 from dataagent_core.engine import AgentConfig
-from dataagent_core.engine.definitions import define, define_supervisor, reachable
+from dataagent_core.engine.config import define, define_supervisor, reachable
 from tests.requirements import requirement
 
 SQL = AgentSpec("sql", "sql", "Data.", "builtin", "You: sql", tools=frozenset({"ls"}))

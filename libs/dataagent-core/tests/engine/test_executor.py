@@ -28,8 +28,8 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.models.directives import read_turns
+from dataagent_core.models.rule_based import Call, Fail, Say, Step
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Step
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.tiers import examples

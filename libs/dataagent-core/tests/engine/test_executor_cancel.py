@@ -15,12 +15,12 @@ from langchain_core.tools import BaseTool, tool
 from dataagent_core.engine import AgentExecutor, Suspended
 from dataagent_core.engine import executor as executor_module
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.repair import repair
+from dataagent_core.engine.thread import repair
 from dataagent_core.errors import ModelUnavailable
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent
 from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.models.rule_based import Call, Fail, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Turn
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

@@ -8,7 +8,7 @@ from unittest.mock import ANY
 import pytest
 from langgraph.errors import GraphRecursionError
 
-from dataagent_core.engine.failures import error_event
+from dataagent_core.engine.translate import error_event
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable, QuotaExceeded
 from dataagent_core.events import ErrorEvent
 from tests.requirements import requirement
@@ -51,7 +51,7 @@ def test_any_other_error_is_for_the_log_alone(caplog: pytest.LogCaptureFixture) 
     assert "hunter2" not in event.error
     assert "/srv" not in event.error
     (record,) = caplog.records
-    assert (record.levelno, record.name) == (logging.ERROR, "dataagent_core.engine.failures")
+    assert (record.levelno, record.name) == (logging.ERROR, "dataagent_core.engine.translate")
     assert "hunter2" in caplog.text
 
 

@@ -19,8 +19,8 @@ from dataagent_core.engine import AgentExecutor, SubAgentConfig
 from dataagent_core.errors import ModelRefused
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
 from dataagent_core.models.merge import TextWindow, merge_chunks
+from dataagent_core.models.rule_based import Call, Fail, Say, Think, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Think, Turn
 from dataagent_core.models.token_stream import (
     CallSink,
     SubagentChunk,

@@ -11,7 +11,7 @@ from deepagents.middleware import subagents as library
 from langchain_core.runnables import RunnableLambda
 
 from dataagent_core.engine import AgentConfig, AgentFactory, SubAgentConfig
-from dataagent_core.engine.lazy_agents import LazyAgent, lazy_subagents, without_version_lookup
+from dataagent_core.engine.tuning import LazyAgent, lazy_subagents, without_version_lookup
 from dataagent_core.events import AnyEvent, ToolResultEvent
 
 Ask = Callable[..., Awaitable[list[AnyEvent]]]

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from dataagent_core.engine import AgentConfig, AgentFactory
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.repair import INTERRUPTED, missing_messages, repair
+from dataagent_core.engine.thread import INTERRUPTED, missing_messages, repair
 
 ASKED = HumanMessage("count them", id="q1")
 

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.agents.types import AgentSpec
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
-from dataagent_core.engine.definitions import define, define_subagent
+from dataagent_core.engine.config import define, define_subagent
 from dataagent_core.engine.supervisor import conversation_messages, thread_changes
 from dataagent_core.events import (
     AnyEvent,
@@ -21,8 +21,8 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.models.merge import TextWindow, merge_chunks
+from dataagent_core.models.rule_based import Call, Say
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Say
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

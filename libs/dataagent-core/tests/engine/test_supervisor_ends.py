@@ -23,8 +23,8 @@ from dataagent_core.events import (
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
 from dataagent_core.models.merge import TextWindow, merge_chunks
+from dataagent_core.models.rule_based import Call, Fail, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Turn
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.waiting import WAIT_SECONDS
 

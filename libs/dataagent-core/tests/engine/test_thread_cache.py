@@ -11,11 +11,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, MemoryCheckpoints
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
-from dataagent_core.engine.checkpoints.thread_cache import ThreadCache
+from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints, ThreadCache
 from dataagent_core.identity import RunContext
+from dataagent_core.models.messages import Thread
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.thread import Thread
 from dataagent_core.storage import Database, open_database
 
 CONTEXT = RunContext("alice", "s1", "r1", "agent", auto_approve=True)

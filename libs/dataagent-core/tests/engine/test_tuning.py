@@ -39,9 +39,9 @@ from dataagent_core.engine.tuning import (
 )
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import TodoList, approvals_middleware
+from dataagent_core.models.messages import Thread
+from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call
-from dataagent_core.models.thread import Thread
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

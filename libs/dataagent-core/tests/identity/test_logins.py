@@ -21,11 +21,11 @@ from dataagent_core.errors import (
     WrongPassword,
 )
 from dataagent_core.identity import CredentialRef, Principal
+from dataagent_core.identity.credentials import MAX_WAITING, PasswordHasher
 from dataagent_core.identity.logins import LoginLimits, LoginService
-from dataagent_core.identity.passwords import MAX_WAITING, PasswordHasher
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.people import ended_logins, login_addresses, login_failures
+from dataagent_core.storage.tables import ended_logins, login_addresses, login_failures
 from dataagent_core.storage.tables import users as users_table
 
 HOME = "192.0.2.7"

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import delete
 
 from dataagent_core.identity import CredentialRef, Principal
-from dataagent_core.identity.keys import ApiKey
+from dataagent_core.identity.credentials import ApiKey
 from dataagent_core.identity.logins import LoginService
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, open_database

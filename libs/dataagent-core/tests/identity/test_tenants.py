@@ -25,7 +25,8 @@ from dataagent_core.errors import (
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.identity.tenants import Tenant, TenantStore, TenantTerms
-from dataagent_core.storage import Database, open_database, people, tables
+from dataagent_core.storage import Database, open_database, tables
+from dataagent_core.storage import tables as people
 from tests.requirements import requirement
 
 ROOT = Principal("root", "admin", "api_key")

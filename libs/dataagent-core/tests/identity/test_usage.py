@@ -14,7 +14,8 @@ from dataagent_core.errors import Denied
 from dataagent_core.identity import Principal
 from dataagent_core.identity.usage import Amounts, DayUsage, UsageRecorder
 from dataagent_core.identity.users import UserStore
-from dataagent_core.storage import Database, open_database, people, tables
+from dataagent_core.storage import Database, open_database, tables
+from dataagent_core.storage import tables as people
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import Connection, delete, insert, select
 
 from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound
-from dataagent_core.identity.keys import MAX_KEYS
-from dataagent_core.identity.passwords import PasswordHasher, encode_password
-from dataagent_core.identity.secret import shared_secret
+from dataagent_core.identity.credentials import MAX_KEYS, PasswordHasher, encode_password
+from dataagent_core.identity.sealing import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database, tables
 from tests.requirements import requirement

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.connection import ConnectionRules, ServerConnection
-from dataagent_core.mcp.connections.health import HealthRules
+from dataagent_core.mcp.connections.connection import Backoff, ConnectionRules, ServerConnection
+from dataagent_core.mcp.connections.live_session import HealthRules
 from dataagent_core.mcp.types import (
     CallFailed,
     ConnectionKey,

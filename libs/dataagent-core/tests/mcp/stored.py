@@ -10,15 +10,16 @@ import pytest
 from sqlalchemy import delete, make_url
 
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.agents import tools
-from dataagent_core.storage.mcp import (
+from dataagent_core.storage.agent_tables import (
     mcp_servers,
     mcp_sessions,
     mcp_templates,
     mcp_tool_call_log,
+    tools,
 )
 from tests.end_to_end.fault_proxy import FaultProxy
 

@@ -291,7 +291,7 @@ async def test_without_a_file_rows_wait_and_are_lost_only_at_the_end(cuttable: C
 async def test_a_file_that_is_full_or_cannot_be_written_is_counted(
     cuttable: Cuttable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataagent_core.mcp.gateway.spilled_calls.MOST_BYTES", 2_000)
+    monkeypatch.setattr("dataagent_core.mcp.gateway.call_log.MAX_SPILLED_BYTES", 2_000)
     await cuttable.proxy.cut()
     (tmp_path / "file").write_text("no folder")
     nowhere = CallLog(cuttable.database, spill_dir=tmp_path / "file" / "below")

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.errors import StorageUnavailable, ToolNotFound
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.catalogue.merge import build_listing
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.catalogue.listing import build_listing
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 from tests.requirements import requirement

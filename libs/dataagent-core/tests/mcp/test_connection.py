@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.calls import CallTimer
+from dataagent_core.mcp.connections.connection import Backoff
+from dataagent_core.mcp.connections.live_session import CallTimer
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer
 from dataagent_core.network import HostPolicy
 from tests.requirements import requirement

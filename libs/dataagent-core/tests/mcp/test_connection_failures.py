@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from dataagent_core.mcp.connections.health import HealthRules
+from dataagent_core.mcp.connections.live_session import HealthRules
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire import WireLimits
 from tests.requirements import requirement

@@ -19,7 +19,7 @@ from dataagent_core.mcp.catalogue.definitions import (
     strip_invisible,
     with_unique_names,
 )
-from dataagent_core.mcp.catalogue.merge import build_listing
+from dataagent_core.mcp.catalogue.listing import build_listing
 from dataagent_core.mcp.types import RemoteTool
 
 from .stored import catalogued, remote

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import builtins
 
-from dataagent_core.mcp.servers.directory import ServerDirectory
-from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
+from dataagent_core.mcp.servers.registration import ServerChanges
+from dataagent_core.mcp.servers.server_store import ServerDirectory, ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 from tests.requirements import requirement

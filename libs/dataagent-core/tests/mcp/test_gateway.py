@@ -12,8 +12,12 @@ import pytest
 
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.mcp.connections.breaker import MOST_FAILURES
-from dataagent_core.mcp.gateway.attempts import Attempts, CallExecutor, ToolCallRequest
+from dataagent_core.mcp.gateway.attempts import (
+    MOST_FAILURES,
+    Attempts,
+    CallExecutor,
+    ToolCallRequest,
+)
 from dataagent_core.mcp.types import (
     Caller,
     CallFailed,

@@ -8,18 +8,17 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.hitl import Decision, EditedAction
-from dataagent_core.mcp.connections.breaker import (
+from dataagent_core.mcp.gateway.attempts import (
     MOST_FAILURES,
     OPEN_SECONDS,
     WINDOW_SECONDS,
     CircuitBreaker,
 )
-from dataagent_core.mcp.gateway.authority import Binding, Rights, refusal
 from dataagent_core.mcp.gateway.call_rows import CallDetails, call_row
-from dataagent_core.mcp.gateway.content import MOST_SHOWN, result_for_model
 from dataagent_core.mcp.gateway.elicitation import elicitation_answer, elicitation_request
-from dataagent_core.mcp.gateway.masking import Masks
-from dataagent_core.mcp.gateway.rate import CallRate
+from dataagent_core.mcp.gateway.gateway import CallRate, Masks
+from dataagent_core.mcp.gateway.tool_access import Binding, Rights, refusal
+from dataagent_core.mcp.langchain import MOST_SHOWN, result_for_model
 from dataagent_core.mcp.types import (
     Caller,
     CallFailure,

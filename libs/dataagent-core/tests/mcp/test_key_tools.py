@@ -11,7 +11,7 @@ from dataagent_core.errors import NotFound, ToolNotFound
 from dataagent_core.identity.users import UserStore
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.key_tools import KeyTools
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import users
 from tests.requirements import requirement

@@ -17,11 +17,17 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from dataagent_core.mcp.connections.calls import CallTimer, LiveSession, PendingCall, run_call
-from dataagent_core.mcp.connections.health import Health, HealthRules
+from dataagent_core.mcp.connections.live_session import (
+    CallTimer,
+    Health,
+    HealthRules,
+    LiveSession,
+    PendingCall,
+    run_call,
+)
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
 from dataagent_core.mcp.wire import SessionSignals
-from dataagent_core.mcp.wire.cancellation import cancelling_in_background
+from dataagent_core.mcp.wire.connect import cancelling_in_background
 from tests.standins.mcp_server import stdio_command
 from tests.waiting import WAIT_SECONDS, until
 

@@ -19,8 +19,8 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 
 from dataagent_core.mcp import MCPConfig, MCPConnectionManager, MCPServerConfig
+from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.standins.mcp_server import PROGRAM, HttpServer, http_server

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from dataagent_core.errors import Conflict
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.config_files import servers_in
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 

@@ -9,14 +9,14 @@ from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput
 from dataagent_core.identity.sealing import MASK
-from dataagent_core.mcp.servers.field_changes import (
+from dataagent_core.mcp.servers.registration import ServerFields
+from dataagent_core.mcp.servers.server_views import (
     apply_fields,
     changes_connection,
     complete_fields,
     mask_secrets,
     mask_url,
 )
-from dataagent_core.mcp.servers.registration import ServerFields
 from dataagent_core.mcp.types import ServerSpec
 from tests.requirements import requirement
 

@@ -13,7 +13,8 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
 from dataagent_core.errors import BadInput, Conflict, ServerNotFound, TooManyServers
-from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import ConnectionStatus
 from dataagent_core.storage import Database
 from tests.requirements import requirement

@@ -14,12 +14,13 @@ from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
+from dataagent_core.mcp.servers.registration import ServerChanges
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.servers.session_servers import SessionServers
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.runs.cluster.bus import LocalBus
 from dataagent_core.storage import Database
-from dataagent_core.storage.mcp import mcp_session_servers, mcp_sessions
+from dataagent_core.storage.agent_tables import mcp_session_servers, mcp_sessions
 from dataagent_core.storage.tables import messages
 from tests.requirements import requirement
 from tests.waiting import until

@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput, Conflict, NotFound
-from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.servers.templates import (
     NewTemplate,
     Parameter,

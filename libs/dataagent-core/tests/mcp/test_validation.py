@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dataagent_core.mcp.catalogue.definitions import BadDefinition
-from dataagent_core.mcp.catalogue.schema_cost import MOST_LOOKS, cost_of
-from dataagent_core.mcp.catalogue.validation import Validators, compile_check
+from dataagent_core.mcp.catalogue.validation import MOST_LOOKS, Validators, compile_check, cost_of
 from dataagent_core.mcp.types import SchemaFault
 from tests.requirements import requirement
 

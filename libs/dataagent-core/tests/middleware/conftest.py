@@ -16,8 +16,8 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from dataagent_core.identity import RunContext
+from dataagent_core.models.rule_based import Call, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
 
 

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.types import Command
 
 from dataagent_core.middleware import AddressApprovals, ToolErrorMiddleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from tests.requirements import requirement
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py

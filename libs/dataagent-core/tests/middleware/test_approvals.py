@@ -9,7 +9,7 @@ from langchain_core.tools import tool
 from langgraph.types import Command
 
 from dataagent_core.middleware import ToolErrorMiddleware, approvals_middleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 

@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 
 from dataagent_core.audit import AuditLog, AuditRow
 from dataagent_core.middleware import AuditMiddleware, ToolErrorMiddleware, approvals_middleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.telemetry import Metrics

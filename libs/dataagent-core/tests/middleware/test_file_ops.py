@@ -9,7 +9,7 @@ from deepagents.middleware.filesystem import FilesystemMiddleware
 
 from dataagent_core.events import FileOperationEvent
 from dataagent_core.middleware import FileOperationMiddleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 

@@ -8,7 +8,7 @@ from deepagents.backends import CompositeBackend
 from deepagents.middleware.filesystem import FilesystemMiddleware
 
 from dataagent_core.middleware import MEMORY_PATH, AgentMemoryMiddleware, approvals_middleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 

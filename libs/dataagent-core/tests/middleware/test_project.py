@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.middleware import ProjectMiddleware
-from dataagent_core.middleware.project import MAX_CHARACTERS
+from dataagent_core.middleware.memory import MAX_PROJECT_MEMORY_CHARACTERS
 from dataagent_core.workspace import UserWorkspaceManager
 from dataagent_core.workspace.project import Project
 
@@ -60,4 +60,4 @@ async def test_a_memory_is_cut_and_cannot_end_its_tag(
     [prompt] = agent.prompts
     assert prompt.count("</project_memory>") == 1
     assert "[cut here" in prompt
-    assert len(prompt) < MAX_CHARACTERS + 2_000
+    assert len(prompt) < MAX_PROJECT_MEMORY_CHARACTERS + 2_000

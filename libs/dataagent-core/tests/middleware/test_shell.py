@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dataagent_core.middleware import ShellMiddleware, ToolErrorMiddleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from dataagent_core.sandbox import LocalRunner
-from dataagent_core.sandbox.shell import LocalShells
+from dataagent_core.sandbox.local import LocalShells
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

@@ -10,7 +10,7 @@ import pytest
 from deepagents.backends import CompositeBackend
 
 from dataagent_core.middleware import SkillsMiddleware, ToolErrorMiddleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement

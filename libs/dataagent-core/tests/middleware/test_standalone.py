@@ -16,8 +16,8 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from pydantic import Field
 
 from dataagent_core.middleware import AgentMemoryMiddleware, ShellMiddleware, SkillsMiddleware
+from dataagent_core.models.rule_based import Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Turn
 from tests.requirements import requirement
 
 Build = Callable[[Any, Any], Any]

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 
 from dataagent_core.errors import HostNotAllowed
 from dataagent_core.middleware import ToolErrorMiddleware
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call
 from tests.waiting import WAIT_SECONDS
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py

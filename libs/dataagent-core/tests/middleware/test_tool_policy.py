@@ -11,8 +11,8 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.middleware import ToolPolicyMiddleware
+from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call
 from tests.requirements import requirement
 
 

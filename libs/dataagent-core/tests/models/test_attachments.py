@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from dataagent_core.models.attachments import (
+from dataagent_core.models.messages import (
     FILES_MARK,
     attached_files,
     typed_text,

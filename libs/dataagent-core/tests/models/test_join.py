@@ -15,8 +15,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
 
 from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
-from dataagent_core.models.join import ChunkJoiner
-from dataagent_core.models.merge import merge_stream
+from dataagent_core.models.merge import ChunkJoiner, merge_stream
 
 
 async def collect(stream: AsyncGenerator[ChatGenerationChunk]) -> list[ChatGenerationChunk]:

@@ -19,8 +19,8 @@ from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.models.chunks import text_chunk
 from dataagent_core.models.failures import ContextTooLong
 from dataagent_core.models.merge import TextWindow, merge_chunks, merge_stream, with_token_sink
+from dataagent_core.models.rule_based import Call, Fail, Say, Think
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Think
 from tests.waiting import WAIT_SECONDS
 
 LONG = 3600.0

@@ -21,8 +21,12 @@ from langchain_core.tools import tool
 
 from dataagent_core.errors import BadInput
 from dataagent_core.models.openai_compatible import LeanChatModel
-from dataagent_core.models.openai_request import encode_body, encode_messages
-from dataagent_core.models.tool_schema import ToolSchemas, choice_of
+from dataagent_core.models.openai_request import (
+    ToolSchemas,
+    choice_of,
+    encode_body,
+    encode_messages,
+)
 
 
 @tool

@@ -14,9 +14,8 @@ from langchain_core.messages import AIMessageChunk
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.models.chunks import text_chunk
-from dataagent_core.models.event_stream import EventParser
 from dataagent_core.models.failures import ContextTooLong
-from dataagent_core.models.openai_stream import AnswerDecoder, read_usage
+from dataagent_core.models.openai_stream import AnswerDecoder, EventParser, read_usage
 from tests.standins.openai_server import DONE, delta, ending, event, text, tool_calls, usage_event
 
 

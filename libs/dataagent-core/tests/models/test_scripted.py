@@ -21,8 +21,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
 from dataagent_core.models.directives import next_turn, read_turns
+from dataagent_core.models.rule_based import Call, Fail, Say, Think, words
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Fail, Say, Think, words
 from tests.requirements import requirement
 
 

@@ -17,7 +17,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from dataagent_core.models.thread import Thread, count_tokens
+from dataagent_core.models.messages import Thread, count_tokens
 
 ids = st.one_of(st.none(), st.sampled_from("abcdefgh"))
 texts = st.one_of(st.text(max_size=5), st.just([{"type": "text", "text": "block"}]))

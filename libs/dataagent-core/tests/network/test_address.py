@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import HostNotAllowed
-from dataagent_core.network.address import is_public, parse_target
+from dataagent_core.network.host_policy import is_public, parse_target
 
 CLOSED = [
     "127.0.0.1",

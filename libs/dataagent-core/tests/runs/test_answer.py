@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataagent_core.events import DoneEvent, DoneReason, ErrorEvent, TextEvent, ThinkingEvent
-from dataagent_core.runs.answer import AnswerBuilder, ending_of
+from dataagent_core.runs.history import AnswerBuilder, ending_of
 from tests.requirements import requirement
 
 

@@ -18,9 +18,9 @@ from langchain_core.tools import tool
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, TextEvent
+from dataagent_core.models.rule_based import Call, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Say, Turn
-from dataagent_core.runs import active_run
+from dataagent_core.runs import execution
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -134,7 +134,7 @@ async def test_cancel_reaches_a_tool_inside_a_sub_agent(chat: Any, with_agent: W
 async def test_cancel_that_a_tool_does_not_hear_is_sent_again(
     chat: Any, with_agent: WithAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(active_run, "_RECANCEL_SECONDS", 0.1)
+    monkeypatch.setattr(execution, "_RECANCEL_SECONDS", 0.1)
     begun, heard, released = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @tool

@@ -14,8 +14,8 @@ from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent
 from dataagent_core.hitl import Decision
+from dataagent_core.models.rule_based import Fail, Say
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Fail, Say
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, TextEvent, ThinkingEvent
-from dataagent_core.runs import channel as channel_module
-from dataagent_core.runs.channel import CACHE_SECONDS, SessionChannel
-from dataagent_core.runs.ledger import Ledger, RunWriter
+from dataagent_core.runs import ledger as channel_module
+from dataagent_core.runs.ledger import CACHE_SECONDS, Ledger, RunWriter, SessionChannel
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import Entry
 from dataagent_core.session import now

@@ -18,10 +18,9 @@ from dataagent_core.errors import Unavailable
 from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Ledger, Run, RunService, Worker
-from dataagent_core.runs.cluster.bus import LocalBus
-from dataagent_core.runs.cluster.control import Control
-from dataagent_core.runs.dispatch import Dispatch
-from dataagent_core.runs.recovery import WorkerRole
+from dataagent_core.runs.cluster.bus import Control, LocalBus
+from dataagent_core.runs.execution import Dispatch
+from dataagent_core.runs.leases import WorkerRole
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import NewRun, OpenedRun
 from dataagent_core.session import SessionManager, now

@@ -21,8 +21,8 @@ from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import BadInput, Misconfigured
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent
+from dataagent_core.models.rule_based import Call, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.workspace import run_context
 from tests.requirements import requirement
 

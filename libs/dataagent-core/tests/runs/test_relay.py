@@ -13,8 +13,8 @@ import pytest
 from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, ThinkingEvent
 from dataagent_core.runs.cluster.bus import Bus, Handler, LocalBus, Subscription
+from dataagent_core.runs.cluster.peers import Relay, decode, encode
 from dataagent_core.runs.ledger import Ledger, RunWriter
-from dataagent_core.runs.relay import Relay, decode, encode
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import Batch, Entry
 from dataagent_core.session import now

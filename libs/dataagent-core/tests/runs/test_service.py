@@ -25,7 +25,7 @@ from dataagent_core.errors import (
 )
 from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.models.directives import read_turns
-from dataagent_core.models.steps import Say
+from dataagent_core.models.rule_based import Say
 from dataagent_core.runs import Entry, StartedRun
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
 from dataagent_core.skills import split_command

@@ -15,8 +15,8 @@ from dataagent_core.config import Settings
 from dataagent_core.engine import AgentFactory
 from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
 from dataagent_core.hitl import Decision
+from dataagent_core.models.rule_based import Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Say, Turn
 from dataagent_core.runs import Run
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 from dataagent_core.errors import SandboxUnavailable
-from dataagent_core.sandbox import BwrapWall, SandboxLimits, SandboxSession, bwrap, bwrap_command
-from dataagent_core.sandbox.bwrap_command import USER
+from dataagent_core.sandbox import BwrapWall, SandboxLimits, SandboxSession, bwrap
+from dataagent_core.sandbox import bwrap as bwrap_command
+from dataagent_core.sandbox.bwrap import USER
 from tests.requirements import requirement
 from tests.waiting import until
 

@@ -15,8 +15,8 @@ import pytest
 from dataagent_core.errors import SandboxGone, SandboxUnavailable
 from dataagent_core.sandbox.docker import DockerProcess, DockerWall
 from dataagent_core.sandbox.docker_container import LABEL
-from dataagent_core.sandbox.frames import Frame
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
+from dataagent_core.sandbox.runner.frames import Frame
 from dataagent_core.sandbox.types import SandboxHome, SandboxLimits
 from scripts.docker_engine import Engine
 from tests.docker import docker_engine

@@ -11,9 +11,8 @@ import pytest_asyncio
 from aiohttp import web
 
 from dataagent_core.errors import SandboxUnavailable
-from dataagent_core.sandbox import docker_client
-from dataagent_core.sandbox.docker import DockerProcess
-from dataagent_core.sandbox.docker_client import DockerClient
+from dataagent_core.sandbox import docker
+from dataagent_core.sandbox.docker import DockerClient, DockerProcess
 from tests.waiting import WAIT_SECONDS
 
 
@@ -71,7 +70,7 @@ async def client(engine: DeafEngine, tmp_path: Path) -> AsyncGenerator[DockerCli
 async def test_an_engine_that_does_not_answer_is_given_up(
     engine: DeafEngine, client: DockerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_client, "_SECONDS", 0.1)
+    monkeypatch.setattr(docker, "_SECONDS", 0.1)
     process = DockerProcess(client, "c1", set())
     async with asyncio.timeout(WAIT_SECONDS):
         with pytest.raises(SandboxUnavailable, match="did not attach"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dataagent_core.sandbox.docker_container import container_spec
-from dataagent_core.sandbox.docker_profile import seccomp_profile
+from dataagent_core.sandbox.docker_container import container_spec, seccomp_profile
 from dataagent_core.sandbox.types import SandboxLimits
 from tests.requirements import requirement
 

@@ -13,9 +13,14 @@ from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured, SandboxUnavailable
 from dataagent_core.sandbox import factory
-from dataagent_core.sandbox.factory import create_sandboxes, limits_of, require_wall, wall_problem
+from dataagent_core.sandbox.factory import (
+    FirstWall,
+    create_sandboxes,
+    limits_of,
+    require_wall,
+    wall_problem,
+)
 from dataagent_core.sandbox.types import SandboxHome, SandboxLimits, WallProcess
-from dataagent_core.sandbox.wall_selection import FirstWall
 from tests.requirements import requirement
 
 NOWHERE = "unix:///nowhere/docker.sock"

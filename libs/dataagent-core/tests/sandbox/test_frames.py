@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import SandboxGone
-from dataagent_core.sandbox.frames import (
+from dataagent_core.sandbox.channel import FrameStream
+from dataagent_core.sandbox.runner.frames import (
     BadFrame,
     Frame,
     FrameBuffer,
-    FrameStream,
     encode,
     pack_files,
     unpack_files,

@@ -8,7 +8,7 @@ import pytest
 
 from dataagent_core.errors import ToolFailed
 from dataagent_core.sandbox import CommandResult, LocalRunner
-from dataagent_core.sandbox.output import TruncatedOutput
+from dataagent_core.sandbox.local import TruncatedOutput
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import SandboxGone
-from dataagent_core.sandbox.frames import Frame
 from dataagent_core.sandbox.results import clean_path, code_result, file_changes
+from dataagent_core.sandbox.runner.frames import Frame
 from dataagent_core.sandbox.types import CodeResult, OutputFile
 from tests.requirements import requirement
 

@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from dataagent_core.sandbox import CommandResult, LocalRunner
-from dataagent_core.sandbox.process_folder import process_folder
-from dataagent_core.sandbox.shell import LocalShells
+from dataagent_core.sandbox.local import LocalShells, process_folder
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

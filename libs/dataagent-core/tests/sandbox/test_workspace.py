@@ -8,8 +8,8 @@ import pytest
 
 from dataagent_core.errors import Conflict, QuotaExceeded
 from dataagent_core.sandbox import BwrapWall, Sandboxes, SandboxLimits, SandboxSession
-from dataagent_core.sandbox.commit import CommitResult
 from dataagent_core.sandbox.types import FileChange
+from dataagent_core.sandbox.workspace_changes import CommitResult
 from tests.requirements import requirement
 
 from .keeping import FolderKeeper, MakeSandboxes, paths, ran

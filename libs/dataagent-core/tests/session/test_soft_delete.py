@@ -16,7 +16,7 @@ from dataagent_core.errors import (
     SessionDeleted,
     SessionNotFound,
 )
-from dataagent_core.runs.retention import purge_periodically
+from dataagent_core.runs.deletion import purge_periodically
 from dataagent_core.runs.types import Run
 from dataagent_core.session import DEFAULT_TITLE, SessionManager
 from tests.requirements import requirement

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.session.titles import TITLE_LENGTH, clean_title, title_of
+from dataagent_core.session.types import TITLE_LENGTH, clean_title, title_of
 
 SENTENCE = "How many invoices did each customer in Germany pay in the spring of last year?"
 CHINESE = (

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.skills.document import parse_skill
-from dataagent_core.skills.types import MAX_SKILL_BYTES, BadSkill
+from dataagent_core.skills.skill import MAX_SKILL_BYTES, BadSkill, parse_skill
 from tests.requirements import requirement
 
 GOOD = b"---\nname: tidy-data\ndescription: Cleans tables.\n---\n\n# Steps\n\nTrim the headers.\n"

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.errors import BadInput, QuotaExceeded, SkillNotFound
+from dataagent_core.middleware.skills import skill_prompt
 from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.skills import library as library_module
 from dataagent_core.skills.loader import RootContent, SkillRoot, read_root
-from dataagent_core.skills.types import MAX_OWN, MAX_SHARED
-from dataagent_core.tools.activate_skill import skill_prompt
+from dataagent_core.skills.skill import MAX_OWN, MAX_SHARED
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 

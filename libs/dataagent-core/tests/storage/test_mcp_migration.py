@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from dataagent_core.agents import AgentRegistry
-from dataagent_core.agents.store import AgentStore
-from dataagent_core.agents.tools import ToolDefinition
+from dataagent_core.agents.store import AgentStore, ToolDefinition
 from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
-from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import RemoteTool
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate, migrate_to

@@ -17,8 +17,8 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.session.stores.sql import SqlMessageStore, SqlSessionStore
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage import migrate as migrate_module
-from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, migrate_to, pending
+from dataagent_core.storage.tables import metadata
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.services import fresh_database

@@ -14,8 +14,8 @@ from dataagent_core.identity.tenants import TenantStore
 from dataagent_core.identity.users import UserStore
 from dataagent_core.session.stores.sql import SqlSessionStore
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, migrate_to
+from dataagent_core.storage.tables import metadata
 from tests.requirements import requirement
 from tests.services import fresh_database
 from tests.tiers import SQL_STORES

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import cancel_all
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

@@ -27,7 +27,7 @@ from dataagent_core.telemetry import (
     new_request_id,
     unbind_request_id,
 )
-from dataagent_core.telemetry.scrub import MASK
+from dataagent_core.telemetry.logs import MASK
 from tests.requirements import requirement
 
 

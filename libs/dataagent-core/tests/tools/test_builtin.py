@@ -25,7 +25,7 @@ from dataagent_core.tools import (
     WebSearchTool,
     builtin_tools,
 )
-from dataagent_core.tools.standalone import standalone_tool
+from dataagent_core.tools.builtin import standalone_tool
 from tests.requirements import requirement
 
 PAGE = """<!doctype html><html><head><title>T</title><style>p{}</style></head><body>

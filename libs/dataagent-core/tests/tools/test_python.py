@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from dataagent_core.app.assembly import Core, open_core
-from dataagent_core.audit.types import AuditFilter
+from dataagent_core.audit.records import AuditFilter
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig
 from dataagent_core.errors import FileNotFound

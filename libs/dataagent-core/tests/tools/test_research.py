@@ -19,8 +19,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import ToolErrorMiddleware
+from dataagent_core.models.rule_based import Call, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
-from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from tests.documents import pdf, slow_pdf
 from tests.requirements import requirement

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import BadFile
-from dataagent_core.workspace.contents import allowed_kind, check_content, content_type_of
-from dataagent_core.workspace.file_names import MAX_NAME, extension_of, plain_stem, shown_name
+from dataagent_core.workspace.file_kinds import (
+    MAX_NAME,
+    allowed_kind,
+    check_content,
+    content_type_of,
+    extension_of,
+    plain_stem,
+    shown_name,
+)
 from tests.requirements import requirement
 
 OLE = bytes.fromhex("D0CF11E0A1B11AE1")

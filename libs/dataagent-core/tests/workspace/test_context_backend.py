@@ -14,7 +14,7 @@ from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs
 
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
-from dataagent_core.workspace import context_backend as module
+from dataagent_core.workspace import graph_backends as module
 from dataagent_core.workspace.backend import FolderBackend
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

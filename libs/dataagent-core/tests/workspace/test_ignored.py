@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dataagent_core.workspace.gitignore import IgnoreFilter
 from dataagent_core.workspace.jail import Jail, walk
+from dataagent_core.workspace.path_patterns import IgnoreFilter
 
 NAMES = st.sampled_from(["a", "b.log", "c.py", "data", "build", "keep.log", "x y", "日志"])
 PATTERNS = st.sampled_from(

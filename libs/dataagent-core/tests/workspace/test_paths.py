@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.workspace import UserWorkspaceManager
-from dataagent_core.workspace.blocking import run_blocking
+from dataagent_core.workspace.workers import run_blocking
 from tests.requirements import requirement
 from tests.tiers import examples
 

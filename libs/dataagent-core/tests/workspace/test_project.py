@@ -11,11 +11,10 @@ import pytest
 
 from dataagent_core.errors import FileNotFound
 from dataagent_core.storage import open_database
-from dataagent_core.storage.people import files as files_table
+from dataagent_core.storage.tables import files as files_table
 from dataagent_core.storage.tables import metadata
 from dataagent_core.workspace import FileStore, FolderBackend, UserWorkspaceManager
-from dataagent_core.workspace.project import Project, ProjectBackend
-from dataagent_core.workspace.secret_files import is_secret
+from dataagent_core.workspace.project import Project, ProjectBackend, is_secret
 from tests.requirements import requirement
 
 USER = "anna"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dataagent_core.workspace import FolderBackend
 from dataagent_core.workspace.jail import Jail
-from dataagent_core.workspace.patterns import IncludeGlob
+from dataagent_core.workspace.path_patterns import IncludeGlob
 from dataagent_core.workspace.search import Budget, SearchScope, glob, grep
 from dataagent_core.workspace.workers import FileWorkers
 from tests.waiting import WAIT_SECONDS

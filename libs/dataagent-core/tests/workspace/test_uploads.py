@@ -20,8 +20,8 @@ from dataagent_core.errors import (
 )
 from dataagent_core.storage import open_database
 from dataagent_core.workspace import FileStore, SqlQuotaLedger, StoredFile, UserWorkspaceManager
+from dataagent_core.workspace.file_store import PREVIEW_BYTES
 from dataagent_core.workspace.quota import MemoryQuotaLedger
-from dataagent_core.workspace.stored_file import PREVIEW_BYTES
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

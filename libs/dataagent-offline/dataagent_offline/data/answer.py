@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 from typing import Any, Final
 
-from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.rule_based import Conversation
 from dataagent_offline.data.plan import Condition, Group, SelectPlan
 from dataagent_offline.data.results import TableResult
 from dataagent_offline.data.schema import SourceSchema

@@ -10,8 +10,7 @@ from typing import Any, Final
 import orjson
 from langchain_core.messages import ToolMessage
 
-from dataagent_core.models.conversation import Conversation
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call, Conversation
 from dataagent_offline.data.lexicon import table_names
 from dataagent_offline.data.results import ToolFailure, failure_of
 from dataagent_offline.data.schema import SchemaTable, SourceSchema, schema_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.rule_based import Conversation
 from dataagent_offline.data.joins import repeats_rows
 from dataagent_offline.data.plan import SelectPlan
 from dataagent_offline.data.results import TableResult

@@ -12,8 +12,7 @@ from typing import Final, TypeAlias
 
 from langchain_core.messages import ToolMessage
 
-from dataagent_core.models.conversation import Conversation
-from dataagent_core.models.steps import Call
+from dataagent_core.models.rule_based import Call, Conversation
 from dataagent_offline.data import charts
 from dataagent_offline.data.answer import answer_text, describe_plan
 from dataagent_offline.data.catalogue import last_source, load, other_sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.rule_based import Conversation
 from dataagent_offline.data.answer import note
 from dataagent_offline.data.schema import SourceSchema
 from dataagent_offline.data.terms import QuestionError

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from dataagent_core.models.conversation import Conversation, Exchange
-from dataagent_core.models.steps import Call, Say, Turn
+from dataagent_core.models.rule_based import Call, Conversation, Exchange, Say, Turn
 from dataagent_offline.data.pipeline import (
     AnsweredQuestion,
     QuestionOutcome,

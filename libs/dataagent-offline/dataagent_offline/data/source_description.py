@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.rule_based import Conversation
 from dataagent_offline.data.answer import cell, note
 from dataagent_offline.data.schema import SchemaTable, SourceSchema
 from dataagent_offline.data.segmentation import Segmentation

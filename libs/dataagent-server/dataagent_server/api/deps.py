@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from dataagent_core.agents import AgentService
-from dataagent_core.app.files import FileServices
+from dataagent_core.app.assembly import FileServices
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.results import ArtifactStore
 from dataagent_core.data.service import DataService
@@ -24,8 +24,8 @@ from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.servers.administration import McpAdministration
 from dataagent_core.mcp.servers.service import McpService
 from dataagent_core.mcp.servers.templates import TemplateStore
+from dataagent_core.runs.agents import SkillService
 from dataagent_core.runs.service import RunService
-from dataagent_core.runs.skills import SkillService
 from dataagent_core.session.manager import SessionManager
 from dataagent_core.telemetry import bind_user
 from dataagent_core.workspace import Memories

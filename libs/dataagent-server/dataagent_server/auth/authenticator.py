@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dataagent_core.errors import Denied, NotAuthenticated
 from dataagent_core.identity import CredentialRef, Principal, Via
-from dataagent_core.identity.keys import KEY_START
+from dataagent_core.identity.credentials import KEY_START
 from dataagent_core.identity.users import User, UserStore
 from dataagent_server.auth.api_key import WRONG_KEY, APIKeyAuth, acting_user, is_key
 from dataagent_server.auth.credentials import Credentials

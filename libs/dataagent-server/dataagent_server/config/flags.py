@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from dataagent_core.config import Settings
-from dataagent_core.config.groups import setting_groups, variables
+from dataagent_core.config.settings import setting_groups, variables
 from dataagent_core.errors import Misconfigured
 from dataagent_server.config.settings import ServerSettings
 

@@ -19,12 +19,12 @@ from datetime import timedelta
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.logins import LoginLimits, LoginService
-from dataagent_core.identity.secret import shared_secret
+from dataagent_core.identity.sealing import shared_secret
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.runs.cluster.bus import USERS_TOPIC
 from dataagent_core.runs.service import RunService
 from dataagent_core.storage import Database
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import cancel_all
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.capacity import Capacity

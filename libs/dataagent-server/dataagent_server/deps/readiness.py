@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import StorageFull, Unavailable
-from dataagent_core.mcp.servers.views import ServerView
+from dataagent_core.mcp.servers.server_views import ServerView
 from dataagent_core.runs.cluster.peers import Peers
 from dataagent_core.storage import Database
 from dataagent_core.storage.migrate import pending

@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from dataagent_core.app.files import FileServices
+from dataagent_core.app.assembly import FileServices
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import BadInput, FileNotFound

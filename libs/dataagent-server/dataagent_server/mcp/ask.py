@@ -23,7 +23,7 @@ from dataagent_core.events import (
     HITLRequestEvent,
     ToolCallEvent,
 )
-from dataagent_core.runs.answer import AnswerBuilder
+from dataagent_core.runs.history import AnswerBuilder
 from dataagent_core.runs.types import Entry, RunStatus, StartedRun
 from dataagent_server.deps.chat import session_for, start_run
 from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, ToolCallContext, ToolOutput, schema_of

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StringConstraints
 
 from dataagent_core.agents import AgentKind, AgentSpec, AgentView
-from dataagent_core.agents.naming import NAME_PATTERN
 from dataagent_core.agents.service import AgentChanges, AgentStatus, NewAgent
-from dataagent_core.agents.tools import Tool, ToolKind
+from dataagent_core.agents.store import Tool, ToolKind
+from dataagent_core.agents.types import NAME_PATTERN
 from dataagent_core.mcp.types import CatalogueTool
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, StringConstraints
 
 from dataagent_core.session import Session
-from dataagent_core.session.titles import TITLE_LENGTH
+from dataagent_core.session.types import TITLE_LENGTH
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
 
 Title = Annotated[SafeText, StringConstraints(min_length=1, max_length=TITLE_LENGTH, pattern=r"\S")]

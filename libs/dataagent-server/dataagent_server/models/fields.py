@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dataagent_core.errors import BadInput
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 T = TypeVar("T")
 _ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from dataagent_core.workspace import StoredFile
-from dataagent_core.workspace.stored_file import Preview
+from dataagent_core.workspace.file_store import Preview
 from dataagent_server.models.data import Description, SourceName
 from dataagent_server.models.fields import Id, RequestModel, ResponseModel, UtcTime
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from dataagent_core.identity.keys import ApiKey
+from dataagent_core.identity.credentials import ApiKey
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
 
 

@@ -12,9 +12,8 @@ from pydantic import ConfigDict, Field, SecretStr, StringConstraints
 
 from dataagent_core.identity.sealing import MASK
 from dataagent_core.mcp.servers.administration import SharedScope
-from dataagent_core.mcp.servers.field_changes import mask_secrets, mask_url
 from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.views import ServerView, Trial
+from dataagent_core.mcp.servers.server_views import ServerView, Trial, mask_secrets, mask_url
 from dataagent_core.mcp.types import (
     CatalogueTool,
     OnChange,

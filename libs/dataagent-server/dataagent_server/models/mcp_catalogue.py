@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from dataagent_core.mcp.catalogue.catalogue import DefinitionDiff
+from dataagent_core.mcp.catalogue.definitions import DefinitionDiff
 from dataagent_core.mcp.gateway.call_log import CallFilter, CallRow
 from dataagent_core.mcp.servers.administration import Allowlist, ToolName
 from dataagent_core.mcp.types import CallStatus, CatalogueTool, ToolStatus

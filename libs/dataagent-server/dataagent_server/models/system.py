@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from dataagent_core.mcp.servers.views import ServerView
+from dataagent_core.mcp.servers.server_views import ServerView
 from dataagent_core.sandbox import Sandboxes
 from dataagent_server import __version__
 from dataagent_server.models.fields import ResponseModel

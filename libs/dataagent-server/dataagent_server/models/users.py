@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from dataagent_core.identity import Principal, UserRole
 from dataagent_core.identity.users import User, UserStatus
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
 
 _MAX_PASSWORD = 1024

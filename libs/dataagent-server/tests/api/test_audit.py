@@ -11,7 +11,7 @@ import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 from sqlalchemy import Connection, update
 
-from dataagent_core.storage.people import audit_log
+from dataagent_core.storage.tables import audit_log
 from dataagent_server.api.request_audit import is_audited
 from tests.waiting import WAIT_SECONDS
 

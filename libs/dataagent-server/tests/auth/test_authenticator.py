@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 
 from dataagent_core.errors import BadInput, Denied, NotAuthenticated
 from dataagent_core.identity import Principal, UserRole
-from dataagent_core.identity.secret import shared_secret
+from dataagent_core.identity.sealing import shared_secret
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate

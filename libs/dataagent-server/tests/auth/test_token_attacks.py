@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from dataagent_core.identity.secret import shared_secret
+from dataagent_core.identity.sealing import shared_secret
 from tests.requirements import requirement
 
 if TYPE_CHECKING:

@@ -1,11 +1,14 @@
 """What a source holds: built from it, kept, refreshed, searched and put into words."""
 
 from dataagent_core.data.catalogue.build import Comments, build, structure_hash
+from dataagent_core.data.catalogue.cache import (
+    CatalogueCache,
+    CatalogueState,
+    CatalogueStore,
+    drift,
+)
 from dataagent_core.data.catalogue.describe import describe, find_table, fits, list_tables_text
-from dataagent_core.data.catalogue.drift import drift
-from dataagent_core.data.catalogue.refresh import CatalogueCache, CatalogueState
 from dataagent_core.data.catalogue.search import Hit, search
-from dataagent_core.data.catalogue.store import CatalogueStore
 
 __all__ = [
     "CatalogueCache",

@@ -20,7 +20,7 @@ from dataagent_core.data.policy import OPEN, PolicySet, StorableValues
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import QueryFailed
-from dataagent_core.storage.text import storable
+from dataagent_core.storage.database import storable
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,7 @@
 
 from dataagent_core.data.charts.default import default_spec
 from dataagent_core.data.charts.drawing import for_browser
-from dataagent_core.data.charts.fonts import cjk_font
-from dataagent_core.data.charts.render import ChartFormat, RenderedChart, Renderer
+from dataagent_core.data.charts.render import ChartFormat, RenderedChart, Renderer, cjk_font
 from dataagent_core.data.charts.spec import check_spec
 
 __all__ = [

@@ -4,14 +4,22 @@ A child process draws (`worker.py`), one chart at a time, and stays for the next
 takes about a second, later ones a tenth. One that takes too long is killed and the next request
 starts another. The event loop is never held: joining rows with the specification happens in a
 thread, drawing in the child. Nothing is loaded from the network.
+
+Whether pictures can show Chinese: a font with its characters, found on this machine.
+
+The drawing library uses the system's fonts and carries only Latin ones. Without a font every
+Chinese character is an empty box, so whoever draws asks here first and says what to install.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import struct
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,8 +28,54 @@ import orjson
 
 from dataagent_core.data.charts.drawing import Drawing, Rows, draw, has_cjk
 from dataagent_core.data.charts.fields import Spec, refuse
-from dataagent_core.data.charts.fonts import MISSING, cjk_font
 from dataagent_core.errors import ToolFailed
+
+SYSTEM_DIRECTORIES = (
+    Path("/usr/share/fonts"),
+    Path("/usr/local/share/fonts"),
+    Path("/System/Library/Fonts"),
+    Path("/Library/Fonts"),
+    Path("C:/Windows/Fonts"),
+)
+MISSING_FONT = (
+    "No font with Chinese characters was found, so they are drawn as boxes. Install one, "
+    "such as the Debian package fonts-wqy-zenhei or fonts-noto-cjk, and restart."
+)
+_FAMILIES = (  # best first
+    (r"NotoSansCJK(sc)?-Regular\.(ttc|otf)", "Noto Sans CJK SC"),
+    (r"NotoSansSC.*\.(ttf|otf)", "Noto Sans SC"),
+    (r"SourceHanSansSC-Regular\.(ttf|otf)", "Source Han Sans SC"),
+    (r"SourceHanSansCN-Regular\.(ttf|otf)", "Source Han Sans CN"),
+    (r"PingFang\.ttc", "PingFang SC"),
+    (r"msyh\.ttc", "Microsoft YaHei"),
+    (r"wqy-microhei\.ttc", "WenQuanYi Micro Hei"),
+    (r"wqy-zenhei\.ttc", "WenQuanYi Zen Hei"),
+    (r"DroidSansFallback(Full)?\.ttf", "Droid Sans Fallback"),
+    (r"Hiragino Sans GB\.ttc", "Hiragino Sans GB"),
+    (r"STHeiti Medium\.ttc", "Heiti SC"),
+    (r"simhei\.ttf", "SimHei"),
+)
+_MAX_FILES = 20_000
+
+
+def cjk_font(directories: Sequence[Path] = SYSTEM_DIRECTORIES) -> str | None:
+    """The family name of the best font with Chinese characters, or None."""
+    names = set(_font_files(directories))
+    for pattern, family in _FAMILIES:
+        if any(re.fullmatch(pattern, name, re.IGNORECASE) for name in names):
+            return family
+    return None
+
+
+def _font_files(directories: Sequence[Path]) -> Iterator[str]:
+    seen = 0
+    for directory in directories:
+        for _, _, names in os.walk(directory):
+            yield from names
+            seen += len(names)
+            if seen > _MAX_FILES:
+                return
+
 
 ChartFormat = Literal["png", "svg"]
 MAX_SCALE = 4.0
@@ -82,7 +136,7 @@ class Renderer:
             content = await self._ask(request)
         note = drawing.note
         if self._font is None and has_cjk(drawing.spec):
-            note = f"{note}. {MISSING}" if note else MISSING
+            note = f"{note}. {MISSING_FONT}" if note else MISSING_FONT
         return RenderedChart(content, _MEDIA_TYPES[fmt], note)
 
     async def aclose(self) -> None:

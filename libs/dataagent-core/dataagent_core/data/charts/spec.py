@@ -4,19 +4,425 @@ Everything is allow-listed: marks, channels, transforms, settings. What passes h
 own, loads nothing, links nowhere and runs no expression; its fields are columns of the result,
 written exactly as the result names them. `drawing.py` joins it with rows; this module never sees
 any. Above: the chart tool and the artefact routes.
+
+What a chart may do with its rows before drawing: aggregate, bin, truncate dates, filter.
+
+Each takes the scope of fields and gives it back changed. A filter is a structured predicate; an
+expression in a string is refused, for it is code.
+
+Which column is drawn how: the channels of a chart, checked against the fields in scope.
+
+A channel's field must be in scope and its type must fit what the field holds. A type that was
+left out is filled in.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
 from dataagent_core.data.charts import plain
-from dataagent_core.data.charts.encoding import CHANNELS, check_channel, check_encoding
-from dataagent_core.data.charts.fields import FieldScope, Spec, refuse, words
-from dataagent_core.data.charts.transforms import check_transforms, plain_list
+from dataagent_core.data.charts.fields import FieldKind, FieldScope, Spec, refuse, words
 from dataagent_core.data.types import ResultColumn
+
+COUNTING_OPERATIONS = frozenset({"count", "distinct", "valid", "missing"})
+NUMERIC_OPERATIONS = words(
+    "sum mean average median q1 q3 variance variancep stdev stdevp stderr product ci0 ci1"
+)
+EXTREME_OPERATIONS = frozenset({"min", "max"})
+AGGREGATES = COUNTING_OPERATIONS | NUMERIC_OPERATIONS | EXTREME_OPERATIONS
+COMPARISONS = frozenset({"equal", "lt", "lte", "gt", "gte", "range", "oneOf", "valid"})
+BIN_KEYS = frozenset({"maxbins", "nice", "extent", "anchor"})
+TRANSFORM_KINDS = ("aggregate", "joinaggregate", "bin", "timeUnit", "filter")
+MAX_PREDICATE_DEPTH = 6
+_TIME_UNIT = re.compile(
+    r"(?:utc)?(?:year|quarter|month|week|dayofyear|day|date|hours|minutes|seconds)+"
+)
+_NAME = re.compile(r"[^\\\[\]\"'.\x00-\x1f]{1,100}")
+
+
+def check_transforms(given: object, scope: FieldScope, path: str) -> tuple[list[Spec], FieldScope]:
+    """The transforms, each checked in the scope that the one before it leaves."""
+    if not isinstance(given, list) or len(cast("list[Any]", given)) > 20:
+        refuse(f"{path} must be a list of at most 20.", path=path, reason="bad_value")
+    checked: list[Spec] = []
+    for at, item in enumerate(cast("list[Any]", given)):
+        one, scope = _transform(item, scope, f"{path}[{at}]")
+        checked.append(one)
+    return checked, scope
+
+
+def _transform(given: object, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    spec = cast("Spec", given)
+    kind = next((kind for kind in TRANSFORM_KINDS if kind in spec), None)
+    match kind:
+        case "filter":
+            _only(spec, {"filter"}, path)
+            return {"filter": predicate(spec["filter"], scope, f"{path}.filter")}, scope
+        case "aggregate" | "joinaggregate":
+            return _aggregate(spec, kind, scope, path)
+        case "bin" | "timeUnit":
+            return _made_from_one(spec, kind, scope, path)
+        case _:
+            key = next(iter(spec), "")
+            plain.refuse_key(f"{path}.{key}", key, TRANSFORM_KINDS)
+            raise AssertionError
+
+
+def _only(spec: Spec, allowed: set[str], path: str) -> None:
+    for key in spec:
+        if key not in allowed:
+            plain.refuse_key(f"{path}.{key}", key, allowed)
+
+
+def new_name(name: object, scope: FieldScope, path: str) -> str:
+    """A name for what a transform makes: plain, and not that of a column."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        refuse(
+            f"{path} must be a name without dots, brackets, quotes or backslashes.",
+            path=path,
+            reason="bad_value",
+        )
+    if name in scope.columns:
+        refuse(f"{path}: '{name}' is a column already.", path=path, reason="bad_value")
+    return name
+
+
+def _aggregate(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
+    _only(spec, {kind, "groupby"}, path)
+    names = plain_list(spec["groupby"], f"{path}.groupby") if spec.get("groupby") else []
+    groups = [scope.find(name, f"{path}.groupby[{at}]") for at, name in enumerate(names)]
+    made: dict[str, FieldKind] = {}
+    ops: list[Spec] = []
+    for at, item in enumerate(plain_list(spec[kind], f"{path}.{kind}")):
+        one, made_kind = _operation(item, scope, f"{path}.{kind}[{at}]")
+        made[one["as"]] = made_kind
+        ops.append(one)
+    after = scope.only(groups, made) if kind == "aggregate" else scope.with_fields(made)
+    return {kind: ops, "groupby": groups}, after
+
+
+def _operation(given: object, scope: FieldScope, path: str) -> tuple[Spec, FieldKind]:
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    spec = cast("Spec", given)
+    _only(spec, {"op", "field", "as"}, path)
+    checked: Spec = {"op": spec.get("op")}
+    if spec.get("op") != "count":
+        checked["field"] = scope.find(spec.get("field"), f"{path}.field")
+    kind = aggregated(spec.get("op"), checked.get("field"), scope, f"{path}.op")
+    checked["as"] = new_name(spec.get("as"), scope, f"{path}.as")
+    return checked, kind
+
+
+def aggregated(op: object, name: str | None, scope: FieldScope, path: str) -> FieldKind:
+    """The kind of an aggregate's value; refused if it makes no sense for the field."""
+    if not isinstance(op, str) or op not in AGGREGATES:
+        refuse(
+            f"{path}: unknown aggregate. Use: {', '.join(sorted(AGGREGATES))}.",
+            path=path,
+            reason="not_allowed",
+        )
+    if op in COUNTING_OPERATIONS:
+        return "number"
+    kind = scope.kinds[name] if name is not None else "other"
+    if op in EXTREME_OPERATIONS:
+        return kind
+    if kind != "number":
+        refuse(
+            f"{path}: '{op}' needs a number, and column '{name}' holds {kind}.",
+            path=path,
+            reason="type_mismatch",
+        )
+    return "number"
+
+
+def _made_from_one(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
+    _only(spec, {kind, "field", "as"}, path)
+    name = scope.find(spec.get("field"), f"{path}.field")
+    made = new_name(spec.get("as"), scope, f"{path}.as")
+    check = check_bin if kind == "bin" else check_time_unit
+    setting = check(spec[kind], scope.kinds[name], f"{path}.{kind}")
+    result: FieldKind = "number" if kind == "bin" else "temporal"
+    return {kind: setting, "field": name, "as": made}, scope.with_fields({made: result})
+
+
+def check_bin(given: object, kind: FieldKind, path: str) -> bool | Spec:
+    """Whether and how a number is put in bins."""
+    if given is None or given is False:
+        return False
+    if kind != "number":
+        refuse(f"{path}: only numbers can be binned.", path=path, reason="type_mismatch")
+    return True if given is True else plain.options(given, path, allowed=BIN_KEYS)
+
+
+def check_time_unit(given: object, kind: FieldKind, path: str) -> str:
+    """The part of a date that is kept: `yearmonth`, `year`, …
+
+    Dates are drawn as wall-clock time; `utc`, which would move them by a zone, is dropped.
+    """
+    if not isinstance(given, str) or not _TIME_UNIT.fullmatch(given):
+        refuse(f"{path} must be a time unit, such as yearmonth.", path=path, reason="bad_value")
+    if kind not in ("temporal", "text"):
+        refuse(f"{path}: only dates have time units.", path=path, reason="type_mismatch")
+    return given.removeprefix("utc")
+
+
+def predicate(given: object, scope: FieldScope, path: str, *, depth: int = 0) -> Spec:
+    """A condition on rows, as a structure: comparisons joined by and, or, not."""
+    if isinstance(given, str):
+        refuse(
+            f"{path}: write the condition as an object, such as "
+            '{"field": "Country", "equal": "Germany"}; expressions are not allowed.',
+            path=path,
+            reason="expression",
+        )
+    if not isinstance(given, dict) or depth > MAX_PREDICATE_DEPTH:
+        refuse(f"{path} is not a condition.", path=path, reason="bad_value")
+    spec = cast("Spec", given)
+    for joint in ("and", "or"):
+        if joint in spec:
+            _only(spec, {joint}, path)
+            parts = plain_list(spec[joint], f"{path}.{joint}")
+            return {
+                joint: [
+                    predicate(part, scope, f"{path}.{joint}[{at}]", depth=depth + 1)
+                    for at, part in enumerate(parts)
+                ]
+            }
+    if "not" in spec:
+        _only(spec, {"not"}, path)
+        return {"not": predicate(spec["not"], scope, f"{path}.not", depth=depth + 1)}
+    return _comparison(spec, scope, path)
+
+
+def plain_list(given: object, path: str) -> list[Any]:  # Any: JSON, checked by the caller
+    """A list of 1 to 20 items."""
+    if not isinstance(given, list) or not 0 < len(cast("list[Any]", given)) <= 20:
+        refuse(f"{path} must be a list of 1 to 20 items.", path=path, reason="bad_value")
+    return cast("list[Any]", given)
+
+
+def _comparison(spec: Spec, scope: FieldScope, path: str) -> Spec:
+    _only(spec, {"field", "timeUnit", *COMPARISONS}, path)
+    name = scope.find(spec.get("field"), f"{path}.field")
+    used = [key for key in spec if key in COMPARISONS]
+    if len(used) != 1:
+        refuse(
+            f"{path} needs exactly one of: {', '.join(sorted(COMPARISONS))}.",
+            path=path,
+            reason="bad_value",
+        )
+    checked: Spec = {"field": name, used[0]: plain.value(spec[used[0]], f"{path}.{used[0]}")}
+    if used[0] in ("range", "oneOf") and not isinstance(spec[used[0]], list):
+        refuse(f"{path}.{used[0]} must be a list.", path=path, reason="bad_value")
+    if "timeUnit" in spec:
+        checked["timeUnit"] = check_time_unit(
+            spec["timeUnit"], scope.kinds[name], f"{path}.timeUnit"
+        )
+    return checked
+
+
+SECONDARY_CHANNELS = frozenset({"x2", "y2", "theta2", "radius2"})
+LIST_CHANNELS = frozenset({"tooltip", "detail", "order"})
+CHANNELS = SECONDARY_CHANNELS | words(
+    "x y xOffset yOffset theta radius color fill stroke opacity fillOpacity strokeOpacity "
+    "strokeWidth strokeDash size shape angle detail text tooltip order row column facet"
+)
+FIELD_TYPES = ("quantitative", "temporal", "ordinal", "nominal")
+CHANNEL_KEYS = words(
+    "field type aggregate bin timeUnit title axis legend scale sort stack header format formatType "
+    "value datum condition bandPosition impute spacing align center columns"
+)
+SORT_OPS = frozenset({"ascending", "descending"})
+
+_LABELS = (
+    "labels labelAlign labelAngle labelBaseline labelBound labelColor labelFlush labelFontSize "
+    "labelFontWeight labelLimit labelOffset labelOverlap labelPadding labelSeparation labelOpacity "
+    "title titleAlign titleAnchor titleAngle titleColor titleFontSize titleFontWeight titleLimit "
+    "titlePadding titleOrient format formatType orient offset padding values zindex tickCount"
+)
+AXIS_KEYS = words(
+    f"{_LABELS} domain domainColor domainOpacity domainWidth grid gridColor gridDash gridOpacity "
+    "gridWidth ticks tickBand tickColor tickExtra tickMinStep tickOffset tickRound tickSize "
+    "tickWidth translate position minExtent maxExtent titleX titleY"
+)
+LEGEND_KEYS = words(
+    f"{_LABELS} columns columnPadding rowPadding direction fillColor strokeColor cornerRadius "
+    "gradientLength gradientThickness symbolSize symbolType symbolOpacity symbolLimit type "
+    "clipHeight legendX legendY"
+)
+SCALE_KEYS = words(
+    "type domain domainMin domainMax domainMid range rangeMin rangeMax scheme zero nice reverse "
+    "padding paddingInner paddingOuter clamp round interpolate base exponent constant align"
+)
+HEADER_KEYS = words(_LABELS)
+_SETTINGS = {"axis": AXIS_KEYS, "legend": LEGEND_KEYS, "scale": SCALE_KEYS, "header": HEADER_KEYS}
+
+_CHOICES: dict[str, tuple[str | bool | None, ...]] = {
+    "stack": ("zero", "normalize", "center", None, True, False),
+    "formatType": ("number", "time"),
+}
+_PARTS = {"impute": frozenset({"value", "method"}), "spacing": frozenset({"row", "column"})}
+
+
+def check_encoding(given: object, scope: FieldScope, path: str) -> Spec:
+    """Every channel of an encoding."""
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    result: Spec = {}
+    channels = cast("dict[str, object]", given)
+    for channel, definition in channels.items():
+        here = f"{path}.{channel}"
+        if channel not in CHANNELS:
+            plain.refuse_key(here, channel, CHANNELS)
+        if definition is None:
+            result[channel] = None
+        elif isinstance(definition, list) and channel in LIST_CHANNELS:
+            result[channel] = [
+                check_channel(item, channel, scope, f"{here}[{at}]")
+                for at, item in enumerate(cast("list[Any]", definition)[: plain.MAX_LIST])
+            ]
+        else:
+            result[channel] = check_channel(cast("object", definition), channel, scope, here)
+    return result
+
+
+def check_channel(given: object, channel: str, scope: FieldScope, path: str) -> Spec:
+    """One channel: a field, or a constant."""
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    spec = cast("Spec", given)
+    for key in spec:
+        if key not in CHANNEL_KEYS:
+            plain.refuse_key(f"{path}.{key}", key, CHANNEL_KEYS)
+    result = _field(spec, channel, scope, path)
+    for key in spec:
+        if key not in _FIELD_KEYS:
+            result[key] = _setting(key, spec[key], scope, f"{path}.{key}")
+    return result
+
+
+_FIELD_KEYS = frozenset({"field", "type", "aggregate", "bin", "timeUnit"})
+
+
+def _field(spec: Spec, channel: str, scope: FieldScope, path: str) -> Spec:
+    """The part of a channel that says which field and how it is read."""
+    result: Spec = {}
+    kind: FieldKind = "other"
+    if "field" in spec:
+        result["field"] = scope.find(spec["field"], f"{path}.field")
+        kind = scope.kinds[result["field"]]
+    aggregate = spec.get("aggregate")
+    if aggregate is not None:
+        if "field" not in result and aggregate != "count":
+            refuse(f"{path}.aggregate needs a field.", path=path, reason="bad_field")
+        kind = aggregated(aggregate, result.get("field"), scope, f"{path}.aggregate")
+        result["aggregate"] = aggregate
+    elif "field" not in result:
+        return {"type": _known_type(spec["type"], path)} if "type" in spec else {}
+    if "bin" in spec and spec["bin"] != "binned":
+        result["bin"] = check_bin(spec["bin"], kind, f"{path}.bin")
+    if spec.get("timeUnit") is not None:
+        result["timeUnit"] = check_time_unit(spec["timeUnit"], kind, f"{path}.timeUnit")
+        kind = "temporal"
+    if channel not in SECONDARY_CHANNELS:
+        result["type"] = _type(spec.get("type"), kind, result.get("field", "count"), path)
+    return result
+
+
+def _known_type(given: object, path: str) -> str:
+    if given not in FIELD_TYPES:
+        refuse(
+            f"{path}.type must be one of: {', '.join(FIELD_TYPES)}.",
+            path=f"{path}.type",
+            reason="not_allowed",
+        )
+    return str(given)
+
+
+def _type(given: object, kind: FieldKind, name: str, path: str) -> str:
+    if given is None:
+        return {"number": "quantitative", "temporal": "temporal"}.get(kind, "nominal")
+    chosen = _known_type(given, path)
+    fits = {"quantitative": ("number",), "temporal": ("temporal", "text")}.get(chosen)
+    if fits is not None and kind not in fits:
+        other = "ordinal" if kind == "number" else "temporal" if kind == "temporal" else "nominal"
+        refuse(
+            f"{path}.type: column '{name}' holds {kind}, so it cannot be {chosen}. Use {other}.",
+            path=f"{path}.type",
+            reason="type_mismatch",
+        )
+    return chosen
+
+
+def _setting(key: str, given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
+    if key in _SETTINGS:
+        return None if given is None else _options(key, given, path)
+    if key in _CHOICES and given not in _CHOICES[key]:
+        known = ", ".join(str(choice) for choice in _CHOICES[key])
+        refuse(f"{path} must be one of: {known}.", path=path, reason="not_allowed")
+    if key == "title":
+        return plain.text(given, path)
+    if key == "sort":
+        return _sort(given, scope, path)
+    if key == "condition":
+        return _condition(given, scope, path)
+    if key in _PARTS and isinstance(given, dict):
+        return plain.options(cast("Spec", given), path, allowed=_PARTS[key])
+    return plain.value(given, path, key=key)
+
+
+def _options(key: str, given: object, path: str) -> Spec:
+    options = plain.options(given, path, allowed=_SETTINGS[key])
+    if key == "scale" and options.get("type") == "utc":  # dates are wall-clock time, without a zone
+        options["type"] = "time"
+    return options
+
+
+def _sort(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
+    if given is None or isinstance(given, list):
+        return plain.value(given, path)
+    if isinstance(given, str):
+        if given in SORT_OPS or given.removeprefix("-") in CHANNELS:
+            return given
+        refuse(
+            f"{path} must be ascending, descending or a channel such as -y.",
+            path=path,
+            reason="not_allowed",
+        )
+    spec = plain.options(given, path, allowed={"field", "op", "order", "encoding"})
+    if "field" in spec:
+        spec["field"] = scope.find(spec["field"], f"{path}.field")
+    if spec.get("op") is not None:
+        aggregated(spec["op"], spec.get("field"), scope, f"{path}.op")
+    if spec.get("order") not in (*SORT_OPS, None) or (
+        "encoding" in spec and spec["encoding"] not in CHANNELS
+    ):
+        refuse(f"{path} is not a known order.", path=path, reason="not_allowed")
+    return spec
+
+
+def _condition(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
+    if isinstance(given, list):
+        return [
+            _condition(item, scope, f"{path}[{at}]")
+            for at, item in enumerate(cast("list[Any]", given)[:20])
+        ]
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    spec = dict(cast("Spec", given))
+    if "condition" in spec:
+        plain.refuse_key(f"{path}.condition", "condition", CHANNEL_KEYS - {"condition"})
+    if "test" not in spec:
+        refuse(f"{path} needs a test.", path=path, reason="signal")
+    test = predicate(spec.pop("test"), scope, f"{path}.test")
+    return {"test": test, **check_channel(spec, "color", scope, path)}
+
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 MARKS = ("bar", "line", "area", "point", "arc", "rect", "tick", "boxplot", "text", "rule")

@@ -6,24 +6,40 @@ variables out of sight, memory and threads bounded (nothing spills to disk), and
 is locked but for the time zone. A statement must be one `SELECT`, says DuckDB's own parser. Rows
 stream in DuckDB's Arrow form; what Arrow or its readers cannot hold as a value (a bit string, a
 time with a zone, more than 38 digits, an infinite date) is asked for again as text.
+
+What DuckDB says about its tables: four questions, whatever their number.
+
+`schema` is None for the schema `main`. Above: `duckdb.py`, which brings the answers.
+
+DuckDB's Arrow columns, and which of them are better text.
+
+DuckDB's Arrow form loses a time's zone, shows a bit string's bytes and writes infinity as the
+largest number; readers of Arrow fail over years outside 1 to 9999 and over a decimal with more
+digits than it says. Such a column is told here, before its values are handed out. Above:
+`duckdb.py`, which asks for it again as text. Below: Arrow.
 """
 
 # pyarrow has no type stubs: this module is a border to it.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from sqlalchemy.engine import URL
 
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.engines.base import (
     Engine,
     EngineOptions,
@@ -31,9 +47,7 @@ from dataagent_core.data.engines.base import (
     StatementOptions,
     file_of,
 )
-from dataagent_core.data.engines.columns import Columns
-from dataagent_core.data.engines.duckdb_catalogue import tables_of
-from dataagent_core.data.engines.duckdb_columns import ArrowColumn
+from dataagent_core.data.engines.columns import ColumnBuilder, Columns
 from dataagent_core.data.engines.duckdb_process import (
     DuckdbDatabase,
     DuckdbProcess,
@@ -41,10 +55,147 @@ from dataagent_core.data.engines.duckdb_process import (
     DuckdbWorkerError,
     DuckdbWorkerExited,
 )
-from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.watchdog import Watchdog, timeout_error
-from dataagent_core.data.types import Table
+from dataagent_core.data.engines.pooled_statement import PooledStatement, Watchdog, timeout_error
+from dataagent_core.data.types import Column, ForeignKey, Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
+
+_RELATIONS = """
+    SELECT schema_name, table_name, false, comment FROM duckdb_tables()
+    WHERE database_name = current_database() AND NOT internal AND NOT temporary
+    UNION ALL
+    SELECT schema_name, view_name, true, comment FROM duckdb_views()
+    WHERE database_name = current_database() AND NOT internal AND NOT temporary
+    ORDER BY 1, 2
+"""
+_COLUMNS = """
+    SELECT schema_name, table_name, column_name, data_type, is_nullable, comment
+    FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
+    ORDER BY schema_name, table_name, column_index
+"""
+_KEYS = """
+    SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table,
+           referenced_column_names
+    FROM duckdb_constraints()
+    WHERE database_name = current_database() AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+    ORDER BY schema_name, table_name, constraint_index
+"""
+_DEFAULT = "main"
+
+Fetch = Callable[[str], Sequence[Sequence[Any]]]  # Any: whatever a row holds
+
+
+def tables_of(fetch: Fetch) -> list[Table]:
+    """Every table and view, without row counts."""
+    columns: dict[tuple[str, str], list[Column]] = defaultdict(list)
+    for schema, table, name, kind, is_nullable, comment in fetch(_COLUMNS):
+        columns[schema, table].append(Column(name, kind, is_nullable, comment))
+    keys: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for schema, table, *key in fetch(_KEYS):
+        keys[schema, table].append(tuple(key))
+    return [
+        Table(
+            name=name,
+            schema=_shown(schema),
+            columns=tuple(columns[schema, name]),
+            is_view=is_view,
+            comment=comment,
+            primary_key=tuple(
+                column
+                for kind, own, _, _ in keys[schema, name]
+                if kind == "PRIMARY KEY"
+                for column in own
+            ),
+            foreign_keys=tuple(
+                ForeignKey(
+                    columns=tuple(own),
+                    target_table=".".join(part for part in (_shown(schema), target) if part),
+                    target_columns=tuple(others),
+                )
+                for kind, own, target, others in keys[schema, name]
+                if kind == "FOREIGN KEY"
+            ),
+        )
+        for schema, name, is_view, comment in fetch(_RELATIONS)
+    ]
+
+
+def _shown(schema: str) -> str | None:
+    return None if schema == _DEFAULT else schema
+
+
+_DIGITS = 38
+_UTC = "UTC"
+_EPOCH = date(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
+_TICKS_A_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+_LARGEST = 2**63 - 2  # one more is infinity
+
+
+class ArrowColumn(ColumnBuilder):
+    """A column that is Arrow already. `is_text`: asked for as text."""
+
+    def __init__(self, *, is_text: bool) -> None:
+        self.is_text = is_text
+        self.type = pa.string()
+
+    def settle_on(self, kind: pa.DataType) -> None:
+        """Take the type that DuckDB's Arrow form has; moments are in UTC, whatever the session."""
+        if pa.types.is_dictionary(kind):
+            self.type = kind.value_type
+        elif pa.types.is_timestamp(kind) and kind.tz is not None:
+            self.type = pa.timestamp(kind.unit, tz=_UTC)
+        elif pa.types.is_null(kind):
+            self.type = pa.string()
+        else:
+            self.type = kind
+
+    def fit(self, values: pa.Array) -> pa.Array | None:
+        """The values, unless one of them is beyond what readers of Arrow can hold."""
+        if _is_beyond(values) or (self.is_text and not pa.types.is_string(values.type)):
+            return None
+        return values if values.type == self.type else values.cast(self.type)
+
+    def widen(self, values: pa.Array) -> None:
+        """Ask for it as text."""
+        del values
+        self.settle()
+
+    def settle(self) -> None:
+        """Ask for it as text, next time."""
+        self.is_text = True
+        self.type = pa.string()
+
+
+def _is_beyond(values: pa.Array) -> bool:
+    kind = values.type
+    limits = _limits(kind)
+    if limits is None:
+        return False
+    lowest, highest = limits
+    is_above = pc.any(pc.greater(values, highest)).as_py()
+    return bool(is_above or pc.any(pc.less(values, lowest)).as_py())
+
+
+def _limits(kind: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None:
+    """The lowest and highest value of a type that may hold more than it should."""
+    if pa.types.is_date32(kind):
+        return _between(_FIRST_DAY, _LAST_DAY, pa.int32(), kind)
+    if pa.types.is_timestamp(kind):
+        ticks = _TICKS_A_DAY[kind.unit]
+        lowest = max(_FIRST_DAY * ticks, -_LARGEST)
+        highest = min((_LAST_DAY + 1) * ticks - 1, _LARGEST)
+        return _between(lowest, highest, pa.int64(), kind)
+    if pa.types.is_decimal128(kind) and kind.precision == _DIGITS and kind.scale == 0:
+        lowest, highest = Decimal(1 - 10**_DIGITS), Decimal(10**_DIGITS - 1)
+        return pa.scalar(lowest, kind), pa.scalar(highest, kind)
+    return None
+
+
+def _between(
+    lowest: int, highest: int, ticks: pa.DataType, kind: pa.DataType
+) -> tuple[pa.Scalar, pa.Scalar]:
+    return pa.scalar(lowest, ticks).cast(kind), pa.scalar(highest, ticks).cast(kind)
+
 
 _METADATA = b"dataagent"  # under which the worker says what it started
 _ATTEMPTS_BEFORE_KILLING = 10

@@ -23,13 +23,12 @@ from sqlalchemy.engine import URL, Connection, CursorResult
 from sqlalchemy.engine import Engine as SqlEngine
 from sqlalchemy.pool import NullPool
 
-from dataagent_core.data.engines.adaptive_batches import adaptive_batches
 from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
-from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.column_builders import ValueColumn
+from dataagent_core.data.engines.columns import Columns, adaptive_batches
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.value_columns import ValueColumn
 from dataagent_core.data.types import Column, ForeignKey, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
 

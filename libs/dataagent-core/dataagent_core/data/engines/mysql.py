@@ -6,8 +6,13 @@ server's own time limit, and the session is reset afterwards. What obeys no tran
 server's files: an account that may touch them (the FILE privilege) is kept from the words that do.
 Interrupting is `KILL QUERY` on a connection opened for it. Below: `mysql_wire.py` (the protocol),
 `mysql_catalogue.py`.
+
+What MySQL says about the tables of a database: three questions, whatever their number.
+
+Above: `mysql.py`. Below: a connection of PyMySQL's.
 """
 
+# PyMySQL has no complete types: this module is a border to it.
 # pyarrow and PyMySQL have no complete types: this module is a border to them.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -16,6 +21,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
@@ -31,22 +37,68 @@ from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
-from dataagent_core.data.engines.mysql_catalogue import tables_of
-from dataagent_core.data.engines.mysql_types import column_for
 from dataagent_core.data.engines.mysql_wire import (
     MysqlConnection,
     RowStream,
+    column_for,
     prepare,
     reset,
     run,
     translate_error,
     warnings_of,
 )
-from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.pool import Pool, hang_up, has_input
 from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.sockets import hang_up, has_input
-from dataagent_core.data.types import SourceWarnings, Table
+from dataagent_core.data.types import Column, ForeignKey, SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
+
+_TABLES = """
+    SELECT TABLE_NAME, TABLE_TYPE LIKE '%VIEW', TABLE_COMMENT FROM information_schema.TABLES
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'VIEW') ORDER BY TABLE_NAME
+"""
+_COLUMNS = """
+    SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_COMMENT
+    FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION
+"""
+_KEYS = """
+    SELECT TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA = DATABASE(),
+           REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
+    FROM information_schema.KEY_COLUMN_USAGE
+    WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
+"""
+_PRIMARY = "PRIMARY"
+_NO_COMMENT = {"", "VIEW"}  # what a view has in place of a comment
+
+
+def tables_of(line: MysqlConnection) -> list[Table]:
+    """Every table and view of the database, without row counts."""
+    columns: dict[str, list[Column]] = defaultdict(list)
+    for table, name, kind, nullable, comment in run(line, _COLUMNS):
+        columns[table].append(Column(name, kind, nullable == "YES", comment or None))
+    keys: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for row in run(line, _KEYS):
+        keys[row[0]][row[1]].append(row)
+    return [
+        Table(
+            name=name,
+            columns=tuple(columns[name]),
+            is_view=bool(is_view),
+            comment=None if comment in _NO_COMMENT else comment,
+            primary_key=tuple(row[2] for row in keys[name].get(_PRIMARY, ())),
+            foreign_keys=tuple(
+                ForeignKey(
+                    columns=tuple(row[2] for row in rows),
+                    target_table=rows[0][4],
+                    target_columns=tuple(row[5] for row in rows),
+                )
+                for rows in keys[name].values()
+                if rows[0][4] is not None and rows[0][3]
+            ),
+        )
+        for name, is_view, comment in run(line, _TABLES)
+    ]
+
 
 _MODES = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 _GLOBAL_RIGHTS = re.compile(r"GRANT (.*?) ON \*\.\*", re.IGNORECASE)

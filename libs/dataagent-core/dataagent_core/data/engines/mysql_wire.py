@@ -4,8 +4,18 @@ PyMySQL builds a packet object for every row and converts every value; here pack
 what the socket gives and values stay bytes, which Arrow parses, many at once. As text the server
 rounds a FLOAT to six digits, so a result that has one is asked for in binary (`mysql_binary.py`).
 PyMySQL does all the rest: it connects, authenticates, sends and reports errors. Above: `mysql.py`.
+
+MySQL's column types as Arrow's.
+
+Above: `mysql.py`. Below: `texts.py`.
+
+Rows of MySQL's binary protocol, each value as the text that the text protocol would send.
+
+The text protocol rounds a 4-byte FLOAT to six digits; the binary one sends its bits. Above:
+`mysql_wire.py`.
 """
 
+# pyarrow and PyMySQL have no complete types: this module is a border to them.
 # This module is the border to the inside of PyMySQL, and pyarrow has no type stubs.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -18,7 +28,7 @@ import ssl
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +40,8 @@ from pymysql.protocol import FieldDescriptorPacket
 
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
-from dataagent_core.data.engines.mysql_binary import binary_splitter
-from dataagent_core.data.engines.mysql_types import Field
+from dataagent_core.data.engines.column_builders import TextColumn, declared_decimal, time_of_day
+from dataagent_core.data.engines.columns import ColumnBuilder
 from dataagent_core.data.types import SourceWarnings
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable
 
@@ -39,6 +49,178 @@ if TYPE_CHECKING:
     _Connection = pymysql.Connection[Any]
 else:
     _Connection = pymysql.Connection
+
+
+_BINARY = 63  # the character set of what is not text
+_STRINGS = {
+    FIELD_TYPE.VARCHAR,
+    FIELD_TYPE.VAR_STRING,
+    FIELD_TYPE.STRING,
+    FIELD_TYPE.TINY_BLOB,
+    FIELD_TYPE.BLOB,
+    FIELD_TYPE.MEDIUM_BLOB,
+    FIELD_TYPE.LONG_BLOB,
+    FIELD_TYPE.GEOMETRY,
+}
+_WHOLE_NUMBER_TYPES = {
+    FIELD_TYPE.TINY: (pa.int8(), pa.uint8()),
+    FIELD_TYPE.SHORT: (pa.int16(), pa.uint16()),
+    FIELD_TYPE.INT24: (pa.int32(), pa.uint32()),
+    FIELD_TYPE.LONG: (pa.int32(), pa.uint32()),
+    FIELD_TYPE.LONGLONG: (pa.int64(), pa.uint64()),
+    FIELD_TYPE.YEAR: (pa.int16(), pa.int16()),
+}
+_OTHERS = {
+    FIELD_TYPE.FLOAT: pa.float32(),
+    FIELD_TYPE.DOUBLE: pa.float64(),
+    FIELD_TYPE.DATE: pa.date32(),
+    FIELD_TYPE.NEWDATE: pa.date32(),
+    FIELD_TYPE.DATETIME: pa.timestamp("us"),
+    FIELD_TYPE.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a result, as the server describes it."""
+
+    name: str
+    type: int
+    character_set: int
+    is_unsigned: bool
+    length: int
+    scale: int
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the values are bytes, not text."""
+        is_bytes = self.type in _STRINGS and self.character_set == _BINARY
+        return is_bytes or self.type in (FIELD_TYPE.BIT, FIELD_TYPE.GEOMETRY)
+
+
+def column_for(field: Field) -> ColumnBuilder:
+    """The column for a field of a result."""
+    kind = field.type
+    if kind == FIELD_TYPE.BIT:
+        return TextColumn(pa.uint64(), parse=_bits)
+    if kind in _WHOLE_NUMBER_TYPES:
+        return TextColumn(_WHOLE_NUMBER_TYPES[kind][field.is_unsigned])
+    if kind in (FIELD_TYPE.DECIMAL, FIELD_TYPE.NEWDECIMAL):
+        digits = field.length - (not field.is_unsigned) - (field.scale > 0)
+        return TextColumn(declared_decimal(digits, field.scale) or pa.string())
+    if kind == FIELD_TYPE.TIME:
+        return TextColumn(pa.time64("us"), parse=time_of_day)
+    if kind in _OTHERS:
+        return TextColumn(_OTHERS[kind])
+    return TextColumn(pa.binary() if field.is_binary else pa.string())
+
+
+def _bits(values: pa.Array) -> pa.Array:
+    """BIT(n), which comes as its bytes, the highest first, as a number."""
+    return pa.array(
+        [None if value is None else int.from_bytes(value, "big") for value in values.to_pylist()],
+        pa.uint64(),
+    )
+
+
+Append = Callable[[bytes | None], object]
+Split = Callable[[bytes, int, Sequence[Append]], None]
+_Decode = Callable[[bytes, int], tuple[bytes, int]]  # a row and a place in it → text, next place
+
+_LENGTHS = {0xFC: 2, 0xFD: 3, 0xFE: 8}
+_WHOLE_NUMBER_CODES = {  # the struct code of a signed value; its upper case is the unsigned one
+    FIELD_TYPE.TINY: "b",
+    FIELD_TYPE.SHORT: "h",
+    FIELD_TYPE.YEAR: "h",
+    FIELD_TYPE.INT24: "i",
+    FIELD_TYPE.LONG: "i",
+    FIELD_TYPE.LONGLONG: "q",
+}
+_DAYS = (FIELD_TYPE.DATE, FIELD_TYPE.NEWDATE)
+_MOMENTS = (FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP)
+_MAX_FRACTION = 6
+
+
+def binary_splitter(fields: Sequence[Field]) -> Split:
+    """A function that splits a row of these fields into values, each to its column."""
+    decoders = [_decoder(field) for field in fields]
+    null_bytes = (len(fields) + 9) // 8  # the first two bits are not used
+
+    def split(data: bytes, at: int, appends: Sequence[Append]) -> None:
+        nulls = int.from_bytes(data[at + 1 : at + 1 + null_bytes], "little") >> 2
+        at += 1 + null_bytes
+        for number, (append, decode) in enumerate(zip(appends, decoders, strict=False)):
+            if nulls >> number & 1:
+                append(None)
+            else:
+                text, at = decode(data, at)
+                append(text)
+
+    return split
+
+
+def _decoder(field: Field) -> _Decode:
+    kind = field.type
+    if kind in _WHOLE_NUMBER_CODES:
+        code = _WHOLE_NUMBER_CODES[kind]
+        return _number(f"<{code.upper() if field.is_unsigned else code}", "%d")
+    if kind == FIELD_TYPE.FLOAT:
+        return _number("<f", "%.9g")  # nine digits tell every 4-byte float from the next
+    if kind == FIELD_TYPE.DOUBLE:
+        return _number("<d", "%.17g")
+    places = field.scale if field.scale <= _MAX_FRACTION else 0
+    if kind in _DAYS or kind in _MOMENTS:
+        return _moment(places, is_day=kind in _DAYS)
+    return _clock(places) if kind == FIELD_TYPE.TIME else _text
+
+
+def _number(code: str, form: str) -> _Decode:
+    layout = struct.Struct(code)
+
+    def decode(data: bytes, at: int) -> tuple[bytes, int]:
+        return (form % layout.unpack_from(data, at)).encode(), at + layout.size
+
+    return decode
+
+
+def _moment(places: int, *, is_day: bool) -> _Decode:
+    def decode(data: bytes, at: int) -> tuple[bytes, int]:
+        size = data[at]
+        parts = data[at + 1 : at + 1 + size].ljust(11, b"\0")  # zeros at the end are not sent
+        year, month, day, hour, minute, second, micro = struct.unpack("<HBBBBBI", parts)
+        text = f"{year:04}-{month:02}-{day:02}"
+        if not is_day:
+            text += f" {hour:02}:{minute:02}:{second:02}{_fraction(micro, places)}"
+        return text.encode(), at + 1 + size
+
+    return decode
+
+
+def _clock(places: int) -> _Decode:
+    def decode(data: bytes, at: int) -> tuple[bytes, int]:
+        size = data[at]
+        parts = data[at + 1 : at + 1 + size].ljust(12, b"\0")
+        is_negative, days, hour, minute, second, micro = struct.unpack("<BIBBBI", parts)
+        sign = "-" if is_negative else ""
+        text = f"{sign}{days * 24 + hour:02}:{minute:02}:{second:02}{_fraction(micro, places)}"
+        return text.encode(), at + 1 + size
+
+    return decode
+
+
+def _fraction(micro: int, places: int) -> str:
+    return f".{micro:06}"[: places + 1] if places else ""
+
+
+def _text(data: bytes, at: int) -> tuple[bytes, int]:
+    size = data[at]
+    at += 1
+    if size in _LENGTHS:
+        width = _LENGTHS[size]
+        size = int.from_bytes(data[at : at + width], "little")
+        at += width
+    return data[at : at + size], at + size
+
 
 _RESET_CONNECTION = 0x1F
 _READ_BYTES = 256 * 1024

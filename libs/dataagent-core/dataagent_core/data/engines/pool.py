@@ -2,11 +2,18 @@
 
 Connections are opened when needed and kept for the next statement. Who gives one back says whether
 it is clean; a lost or doubtful one is closed. What a connection is, the engines say.
+
+Two things to do with a server's socket that its driver does not offer.
+
+Above: the engines that talk to a server. Below: the operating system.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -148,3 +155,19 @@ class Pool(Generic[C]):
             self._close_one(connection)
         except Exception:
             logger.info("closing a connection", exc_info=True)
+
+
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # any number of files
+
+
+def has_input(file_number: int, *, timeout_seconds: float | None) -> bool:
+    """Whether there is something to read, or the other side has hung up; waits for it."""
+    with _Selector() as selector:
+        selector.register(file_number, selectors.EVENT_READ)
+        return bool(selector.select(timeout_seconds))
+
+
+def hang_up(file_number: int) -> None:
+    """Cut the connection: whoever waits for it, in whichever thread, is woken and fails."""
+    with socket.socket(fileno=os.dup(file_number)) as line:
+        line.shutdown(socket.SHUT_RDWR)

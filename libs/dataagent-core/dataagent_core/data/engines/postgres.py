@@ -7,6 +7,11 @@ describes the statement: it must be one statement, on its own, that has columns.
 A superuser's rights are laid down for the time of a statement (`pg_read_all_data`), because the
 functions that read the server's files and run its programs obey no transaction. Below:
 `postgres_wire.py` (libpq), `postgres_catalogue.py`.
+
+What PostgreSQL says about its tables: four questions, whatever their number.
+
+Only what the account may read is told. `schema` is None for tables that a query finds without
+naming a schema. Above: `postgres.py`. Below: a connection inside a transaction.
 """
 
 # pyarrow has no type stubs: this module is a border to it.
@@ -16,9 +21,10 @@ functions that read the server's files and run its programs obey no transaction.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import psycopg
 from psycopg import sql as safe
@@ -27,20 +33,7 @@ from sqlalchemy.engine import URL
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
-from dataagent_core.data.engines.columns import ColumnBuilder, Columns
-from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
-from dataagent_core.data.engines.pool import Pool
-from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.postgres_catalogue import tables_of
-from dataagent_core.data.engines.postgres_wire import (
-    CopyOut,
-    DescribedColumn,
-    describe_columns,
-    run,
-    translate_error,
-)
-from dataagent_core.data.engines.sockets import hang_up, has_input
-from dataagent_core.data.engines.text_columns import (
+from dataagent_core.data.engines.column_builders import (
     NumericColumn,
     TextColumn,
     declared_decimal,
@@ -49,10 +42,100 @@ from dataagent_core.data.engines.text_columns import (
     is_t,
     time_of_day,
 )
-from dataagent_core.data.types import SourceWarnings, Table
+from dataagent_core.data.engines.columns import ColumnBuilder, Columns
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
+from dataagent_core.data.engines.pool import Pool, hang_up, has_input
+from dataagent_core.data.engines.pooled_statement import PooledStatement
+from dataagent_core.data.engines.postgres_wire import (
+    CopyOut,
+    DescribedColumn,
+    describe_columns,
+    run,
+    translate_error,
+)
+from dataagent_core.data.types import Column, ForeignKey, SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+K = TypeVar("K")
+V = TypeVar("V")
+
+_RELATIONS = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm'), pg_table_is_visible(c.oid),
+           obj_description(c.oid, 'pg_class')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+      AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
+      AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname, c.relname
+"""
+_COLUMNS = """
+    SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+           NOT a.attnotnull, col_description(a.attrelid, a.attnum)
+    FROM pg_attribute a
+    WHERE a.attrelid = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+      AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+    ORDER BY a.attrelid, a.attnum
+"""
+_KEYS = """
+    SELECT k.conrelid, k.contype::text, k.conkey, k.confrelid, k.confkey
+    FROM pg_constraint k
+    WHERE k.conrelid = ANY(%s) AND k.contype IN ('p', 'f') ORDER BY k.conrelid, k.conname
+"""
+_POINTED_AT = "SELECT attrelid, attnum, attname FROM pg_attribute WHERE attrelid = ANY(%s)"
+
+
+def tables_of(connection: Connection) -> list[Table]:
+    """Every table and view that the account may read, without row counts."""
+    relations = connection.execute(_RELATIONS).fetchall()
+    numbers = [relation[0] for relation in relations]
+    names = {
+        number: (None if is_visible else schema, name)
+        for number, schema, name, _, is_visible, _ in relations
+    }
+    columns = _grouped(connection.execute(_COLUMNS, [numbers]), lambda row: row[0])
+    keys = _grouped(connection.execute(_KEYS, [numbers]), lambda row: row[0])
+    attributes = {
+        (row[0], row[1]): row[2] for row in connection.execute(_POINTED_AT, [numbers]).fetchall()
+    }
+    return [
+        Table(
+            name=names[number][1],
+            schema=names[number][0],
+            columns=tuple(_catalogue_column(row) for row in columns[number]),
+            is_view=is_view,
+            comment=comment,
+            primary_key=tuple(
+                attributes[number, at]
+                for _, kind, on, _, _ in keys[number]
+                if kind == "p"
+                for at in on
+            ),
+            foreign_keys=tuple(
+                ForeignKey(
+                    columns=tuple(attributes[number, at] for at in on),
+                    target_table=".".join(part for part in names[target] if part),
+                    target_columns=tuple(attributes[target, at] for at in to),
+                )
+                for _, kind, on, target, to in keys[number]
+                if kind == "f" and target in names
+            ),
+        )
+        for number, _, _, is_view, _, comment in relations
+    ]
+
+
+def _catalogue_column(row: tuple[Any, ...]) -> Column:
+    return Column(name=row[2], type=row[3], is_nullable=row[4], comment=row[5])
+
+
+def _grouped(rows: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
+    groups: dict[K, list[V]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return groups
+
 
 _JIT_SINCE = 110_000
 _ROLES_SINCE = 140000  # pg_read_all_data
@@ -159,7 +242,9 @@ class PostgresStatement(PooledStatement[Connection]):
             raise QueryFailed("The statement returns no columns. Write one query.")
         self._copy = CopyOut(connection, options=self.settings.options)
         self._copy.begin(self.sql)
-        return Columns([field.label for field in fields], [_column(field) for field in fields])
+        return Columns(
+            [field.label for field in fields], [_column_builder(field) for field in fields]
+        )
 
     def chunks(self, connection: Connection) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
         """The rows, as an array of text for each column."""
@@ -255,7 +340,7 @@ _PARSED = {
 }
 
 
-def _column(field: DescribedColumn) -> ColumnBuilder:
+def _column_builder(field: DescribedColumn) -> ColumnBuilder:
     """The column for a type of PostgreSQL's, by its number; text for those Arrow lacks."""
     if field.type in _SIMPLE:
         return TextColumn(_SIMPLE[field.type])

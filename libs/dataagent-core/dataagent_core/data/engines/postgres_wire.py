@@ -23,7 +23,7 @@ from pyarrow import csv
 
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
-from dataagent_core.data.engines.sockets import has_input
+from dataagent_core.data.engines.pool import has_input
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable
 
 Connection = psycopg.Connection[tuple[Any, ...]]

@@ -6,6 +6,11 @@ temporary table, no look at SQLite's own tables. A progress handler stops what t
 limits of length keep one step of the engine short. A connection of its own, which statements never
 get, reads the schema and asks how a statement's columns were declared. Below:
 `sqlite_catalogue.py`.
+
+What a SQLite file says about its tables: declarations, keys, views.
+
+SQLite keeps no comments, so there are none. Above: `sqlite.py`. Below: a connection that may read
+the schema, which statements never get.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -22,7 +28,6 @@ from urllib.parse import quote
 from sqlalchemy.engine import URL
 
 from dataagent_core.data.dialects import dialect_of
-from dataagent_core.data.engines.adaptive_batches import adaptive_batches
 from dataagent_core.data.engines.base import (
     Engine,
     EngineOptions,
@@ -30,14 +35,82 @@ from dataagent_core.data.engines.base import (
     StatementOptions,
     file_of,
 )
-from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.column_builders import ValueColumn
+from dataagent_core.data.engines.columns import Columns, adaptive_batches
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.sqlite_catalogue import tables_of
-from dataagent_core.data.engines.value_columns import ValueColumn
-from dataagent_core.data.types import Table
+from dataagent_core.data.types import Column, ForeignKey, Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
+
+_TABLES = """
+    SELECT name, type FROM pragma_table_list
+    WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%'
+    ESCAPE '\\' ORDER BY name
+"""
+_HIDDEN = 1  # columns of a virtual table that `*` leaves out
+
+
+def tables_of(connection: sqlite3.Connection) -> list[Table]:
+    """Every table and view, without row counts."""
+    listed = connection.execute(_TABLES).fetchall()
+    return [
+        table
+        for name, kind in listed
+        if (table := _table(connection, name, is_view=kind == "view")) is not None
+    ]
+
+
+def _table(connection: sqlite3.Connection, name: str, *, is_view: bool) -> Table | None:
+    """One table; None for a view over something that is no longer there."""
+    try:
+        rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+    except sqlite3.OperationalError:
+        return None
+    columns = tuple(
+        Column(name=row[1], type=row[2], is_nullable=not (row[3] or row[5]))
+        for row in rows
+        if row[6] != _HIDDEN
+    )
+    keyed = sorted((row[5], row[1]) for row in rows if row[5])
+    return Table(
+        name=name,
+        columns=columns,
+        is_view=is_view,
+        primary_key=tuple(column for _, column in keyed),
+        foreign_keys=() if is_view else _foreign_keys(connection, name),
+    )
+
+
+def _foreign_keys(connection: sqlite3.Connection, name: str) -> tuple[ForeignKey, ...]:
+    rows = connection.execute(
+        'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (name,)
+    ).fetchall()
+    grouped: dict[int, list[tuple[str, str, str | None]]] = defaultdict(list)
+    for number, target, origin, to in rows:
+        grouped[number].append((target, origin, to))
+    return tuple(
+        ForeignKey(
+            columns=tuple(origin for _, origin, _ in parts),
+            target_table=parts[0][0],
+            target_columns=_targets(connection, parts),
+        )
+        for parts in grouped.values()
+    )
+
+
+def _targets(
+    connection: sqlite3.Connection, parts: list[tuple[str, str, str | None]]
+) -> tuple[str, ...]:
+    """The columns pointed at; a key that names none points at the primary key."""
+    named = tuple(to for _, _, to in parts if to is not None)
+    if named:
+        return named
+    rows = connection.execute(
+        "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (parts[0][0],)
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
 
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,

@@ -8,8 +8,8 @@ from dataagent_core.data.figures.checking import (
     check_figures,
     to_metadata,
 )
+from dataagent_core.data.figures.extraction import Figure, find_figures
 from dataagent_core.data.figures.index import ResultTable
-from dataagent_core.data.figures.reading import Figure, find_figures
 
 __all__ = [
     "Evidence",

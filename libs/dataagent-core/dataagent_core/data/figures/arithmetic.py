@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, islice, permutations
 
-from dataagent_core.data.figures.budget import WorkBudget
-from dataagent_core.data.figures.hints import TextSlice
-from dataagent_core.data.figures.index import IndexedTable
-from dataagent_core.data.figures.reading import Figure, FigureKind
+from dataagent_core.data.figures.context import TextSlice
+from dataagent_core.data.figures.extraction import Figure, FigureKind
+from dataagent_core.data.figures.index import IndexedTable, WorkBudget
 
 MAX_ANCHORS = 12
 MAX_SCALARS = 16

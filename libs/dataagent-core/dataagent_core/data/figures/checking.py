@@ -20,19 +20,30 @@ from heapq import nsmallest
 from typing import Any
 
 from dataagent_core.data.figures.arithmetic import MAX_ANCHORS, TableContext, candidates
-from dataagent_core.data.figures.budget import WorkBudget, WorkBudgetExceeded
-from dataagent_core.data.figures.focus import ColumnNames, clause_span, words_of
-from dataagent_core.data.figures.hints import TextHints, TextSlice
+from dataagent_core.data.figures.context import (
+    ROWS_IN_A_STEP,
+    ColumnNames,
+    Passage,
+    Sentence,
+    TextHints,
+    TextSlice,
+    clause_span,
+    words_of,
+)
+from dataagent_core.data.figures.extraction import MAX_TEXT, Figure, FigureKind, find_figures
 from dataagent_core.data.figures.index import (
     ColumnSummary,
     IndexedTable,
     NumberCell,
     ResultIndex,
     ResultTable,
+    ValueRange,
+    WorkBudget,
+    WorkBudgetExceeded,
+    equal_cells,
+    needs_exact,
+    value_range,
 )
-from dataagent_core.data.figures.labels import ROWS_IN_A_STEP, Passage, Sentence
-from dataagent_core.data.figures.matching import ValueRange, equal_cells, needs_exact, value_range
-from dataagent_core.data.figures.reading import MAX_TEXT, Figure, FigureKind, find_figures
 
 MAX_FIGURES = 1_000  # of one answer
 INFORMATIVE = 3  # a figure of so many digits is not met by chance

@@ -4,9 +4,8 @@
 a hostile file cannot crash the program. `data/engines` opens the database read-only afterwards.
 """
 
-from dataagent_core.data.files.find import find_files, signature
-from dataagent_core.data.files.load import load_files, load_folder
-from dataagent_core.data.files.tables import FileLimits, LoadedTable, LoadResult
+from dataagent_core.data.files.load import find_files, load_files, load_folder, signature
+from dataagent_core.data.files.types import FileLimits, LoadedTable, LoadResult
 
 __all__ = [
     "FileLimits",

@@ -14,7 +14,7 @@ from typing import assert_never
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import infer_types
+from dataagent_core.data.files.columns import column_names, infer_types, quoted, table_name
 from dataagent_core.data.files.delimited import (
     check_width,
     outline_csv,
@@ -24,9 +24,8 @@ from dataagent_core.data.files.delimited import (
 from dataagent_core.data.files.encodings import as_utf8
 from dataagent_core.data.files.json_rows import read_json
 from dataagent_core.data.files.kinds import kind_of
-from dataagent_core.data.files.names import column_names, quoted, table_name
-from dataagent_core.data.files.tables import FileLimits, InputFile, LoadedTable, RawTable
 from dataagent_core.data.files.totals import without_totals
+from dataagent_core.data.files.types import FileLimits, InputFile, LoadedTable, RawTable
 from dataagent_core.data.files.workbook import read_workbook
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached

@@ -5,26 +5,212 @@ database, says whether every cell fits. What does not fit stays text. Nothing is
 becomes DOUBLE only where that keeps all its digits, and decimals of any number of places become
 DECIMAL with the most of them, so that their sum is exact. Above: `build.py`. Below: `shapes.py`,
 DuckDB.
+
+Names of columns and tables: as the file writes them, made unique and fit for SQL.
+
+What remains to be settled once all cells of a column fit a shape.
+
+Which number type keeps every digit, and whether the cells could just as well mean something else.
+Above: `columns.py`. Below: `shapes.py`, DuckDB.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import PurePosixPath
 
 from duckdb import DuckDBPyConnection
 
+from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.files import value_formats as shapes
-from dataagent_core.data.files.names import listed
-from dataagent_core.data.files.numbers import (
-    TypeCandidate,
-    count_matching,
-    exact_number,
-    reason_for_text,
-)
-from dataagent_core.data.files.tables import RawTable
+from dataagent_core.data.files.types import RawTable
 from dataagent_core.data.files.value_formats import ValueFormat
+
+_MAX_COLUMN_NAME = 128
+_MAX_TABLE_NAME = 60
+
+
+def column_names(written: Sequence[str | None]) -> tuple[tuple[str, ...], list[str]]:
+    """A usable name for each column, and notes on those that could not stay as written.
+
+    Names stay as written but for white space around them and control characters. A missing name
+    becomes `column_3`, a name met before (in whatever case) gets `_2`, `_3`, ….
+    """
+    cleaned = [_clean(one or "") for one in written]
+    names = unique_names([clean[:_MAX_COLUMN_NAME] for clean in cleaned])
+    renamed = [
+        f"{_short(clean)} → {_short(name)}"
+        for clean, name in zip(cleaned, names, strict=True)
+        if clean and name != clean
+    ]
+    notes = [f"Columns were renamed: {_listed(renamed)}."] if renamed else []
+    return names, notes
+
+
+def _clean(name: str) -> str:
+    """Without control characters; runs of white space and line breaks are one space."""
+    text = "".join(" " if char.isspace() else char for char in name)
+    return re.sub(r" +", " ", "".join(c for c in text if c.isprintable())).strip()
+
+
+def table_name(file: str, label: str | None, taken: Iterable[str], keywords: set[str]) -> str:
+    """A name for the table of a file (and sheet): letters of any script, digits, underscores."""
+    stem = PurePosixPath(file).stem
+    text = f"{stem}_{label}" if label else stem
+    name = re.sub(r"_+", "_", re.sub(r"\W", "_", text)).strip("_")[:_MAX_TABLE_NAME] or "table"
+    if name[0].isdigit():
+        name = f"t_{name}"
+    if name.casefold() in keywords or name.casefold() == "table":
+        name = f"{name}_table"
+    folded = {one.casefold() for one in taken}
+    if name.casefold() not in folded:
+        return name
+    return next(free for n in count(2) if (free := f"{name}_{n}").casefold() not in folded)
+
+
+def quoted(name: str) -> str:
+    """An identifier as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:40]}…"
+
+
+def _listed(items: Sequence[str]) -> str:
+    shown = ", ".join(items[:10])
+    return shown if len(items) <= 10 else f"{shown} and {len(items) - 10} more"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a note: the first ten, and how many more."""
+    return _listed([f"'{_short(name)}'" for name in names])
+
+
+_EXACT_DIGITS = 15
+"""So many significant digits survive in a DOUBLE."""
+_MONEY_PLACES = 6
+"""Up to so many decimal places no number looks like the rest of a binary fraction."""
+_WIDE_PLACES = 12
+"""Up to so many decimal places a DECIMAL may have 38 digits: a product has twice the places."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCandidate:
+    """A shape to be tried on all cells of a column, as they are or trimmed. All SQL."""
+
+    shape: ValueFormat
+    cell: str
+    type: str
+    fits: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Digits:
+    whole: int  # the most digits before the point
+    places: int  # the most after it
+    significant: int
+    is_double: bool  # each number is written as a DOUBLE writes itself
+    is_bigint: bool
+    is_finite: bool
+
+
+def count_matching(
+    connection: DuckDBPyConnection, relation: str, questions: Sequence[str]
+) -> list[int]:
+    """For how many rows each question is true."""
+    if not questions:
+        return []
+    counts = ", ".join(f"count(*) FILTER (WHERE {question})" for question in questions)
+    row = connection.execute(f"SELECT {counts} FROM {relation}").fetchone()  # noqa: S608 our names
+    return [int(one) for one in row or ()]
+
+
+def reason_for_text(
+    connection: DuckDBPyConnection, relation: str, one: TypeCandidate, fitting: int
+) -> str | None:
+    """Why the cells should stay text although they all fit, or None."""
+    if one.shape is shapes.DAY_FIRST:
+        other = shapes.MONTH_FIRST.fits.replace("{c}", one.cell)
+        if count_matching(connection, relation, [other])[0] == fitting:
+            return "Kept as text, day and month cannot be told apart"
+    if one.shape is shapes.DECIMAL_COMMA:
+        proof = f"regexp_full_match({one.cell}, '.*,([0-9]{{1,2}}|[0-9]{{4,}})')"
+        if count_matching(connection, relation, [proof])[0] == 0:
+            return "Kept as text, a comma may separate thousands or decimals"
+    return None
+
+
+def exact_number(
+    connection: DuckDBPyConnection, relation: str, one: TypeCandidate
+) -> TypeCandidate | None:
+    """The form with a type that keeps every digit; None when there is no such type."""
+    if one.type not in ("DECIMAL", "DOUBLE", "PERCENT") or one.value.startswith("CAST("):
+        return one
+    digits = _digits(connection, relation, one)
+    if one.type == "PERCENT":
+        if digits.whole + digits.places > 15:
+            return None
+        value = f"CAST({one.value} AS DECIMAL(15,{digits.places})) * 0.01"
+        sql_type = f"DECIMAL(18,{digits.places + 2})"
+        return replace(one, type=sql_type, value=f"CAST({value} AS {sql_type})")
+    sql_type = _double(digits) if one.type == "DOUBLE" else _number(digits)
+    if sql_type is None:
+        return None
+    return replace(one, type=sql_type, value=f"CAST({one.value} AS {sql_type})")
+
+
+def _double(digits: _Digits) -> str | None:
+    is_exact = digits.significant <= _EXACT_DIGITS or digits.is_double
+    return "DOUBLE" if is_exact and digits.is_finite else None
+
+
+def _number(digits: _Digits) -> str | None:
+    if digits.places == 0:
+        return "BIGINT" if digits.is_bigint else None
+    size = digits.whole + digits.places
+    is_noise = digits.is_double and digits.places > _MONEY_PLACES  # 0.30000000000000004
+    if size <= 18 and (digits.significant <= _EXACT_DIGITS or not is_noise):
+        return f"DECIMAL(18,{digits.places})"
+    is_wide = size <= 38 and digits.places <= _WIDE_PLACES
+    if is_wide and digits.significant <= _EXACT_DIGITS:
+        return f"DECIMAL(38,{digits.places})"
+    return _double(digits) or (f"DECIMAL(38,{digits.places})" if size <= 38 else None)
+
+
+def _digits(connection: DuckDBPyConnection, relation: str, one: TypeCandidate) -> _Digits:
+    plain = f"ltrim({one.value}, '-')"
+    mantissa = f"split_part(lower({plain}), 'e', 1)"
+    row = connection.execute(
+        f"""SELECT max(length(split_part({mantissa}, '.', 1))),
+                   max(length(split_part({mantissa}, '.', 2))),
+                   max(length(ltrim(replace({mantissa}, '.', ''), '0'))),
+                   bool_and(TRY_CAST({one.value} AS DOUBLE)::VARCHAR IN ({one.value},
+                                                                         {one.value} || '.0')),
+                   bool_and(TRY_CAST({one.value} AS BIGINT) IS NOT NULL),
+                   bool_and(isfinite(TRY_CAST({one.value} AS DOUBLE)))
+            FROM {relation} WHERE {one.fits}"""  # noqa: S608 our own names
+    ).fetchone()
+    whole, places, significant, is_double, is_bigint, is_finite = row or (0, 0, 0, 0, 0, 0)
+    return _Digits(
+        int(whole),
+        int(places),
+        int(significant),
+        bool(is_double),
+        bool(is_bigint),
+        bool(is_finite),
+    )
+
 
 _LOOK_ROWS = 500
 _QUICK_PLACES = 6

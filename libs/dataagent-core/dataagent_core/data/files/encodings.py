@@ -16,7 +16,7 @@ from pathlib import Path
 
 from charset_normalizer import from_bytes
 
-from dataagent_core.data.files.tables import InputFile
+from dataagent_core.data.files.types import InputFile
 from dataagent_core.errors import BadInput
 
 _CHUNK = 4 * 1024 * 1024

@@ -18,10 +18,9 @@ from decimal import Decimal
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.batches import append
-from dataagent_core.data.files.delimited import check_width
-from dataagent_core.data.files.names import listed, literal
-from dataagent_core.data.files.tables import FileLimits, Guess, InputFile, RawTable
+from dataagent_core.data.files.columns import listed, literal
+from dataagent_core.data.files.delimited import append, check_width
+from dataagent_core.data.files.types import FileLimits, Guess, InputFile, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _END_BYTES = 64 * 1024

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.names import literal
-from dataagent_core.data.files.tables import RawTable
+from dataagent_core.data.files.columns import literal
+from dataagent_core.data.files.types import RawTable
 
 _SPACES = " \t\u3000\u00a0"
 _LABEL = (  # for DuckDB and for Python

@@ -17,11 +17,10 @@ from itertools import islice
 from duckdb import DuckDBPyConnection
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, PasswordError
 
-from dataagent_core.data.files.batches import append
 from dataagent_core.data.files.cells import LAST_EXACT, Cell, text_of
-from dataagent_core.data.files.delimited import check_width
+from dataagent_core.data.files.delimited import append, check_width
 from dataagent_core.data.files.headers import LOOK_ROWS, TableHeader, find_header
-from dataagent_core.data.files.tables import FileLimits, InputFile, RawTable
+from dataagent_core.data.files.types import FileLimits, InputFile, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _BATCH_CELLS = 500_000

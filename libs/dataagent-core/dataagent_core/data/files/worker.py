@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dataagent_core.data.files.build import build
-from dataagent_core.data.files.tables import FileLimits, InputFile
+from dataagent_core.data.files.types import FileLimits, InputFile
 from dataagent_core.errors import DataAgentError
 
 _PROGRAM_BYTES = 1024 * 1024 * 1024

@@ -3,21 +3,25 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dataagent_core.data.policy.parsing import (
+from dataagent_core.data.policy.rules import (
+    Mask,
+    Policy,
+    PolicySet,
+    Subjects,
+    TableRule,
     policies_from_dict,
     policies_from_yaml,
     policies_to_dict,
     policy_from_dict,
     policy_to_dict,
 )
-from dataagent_core.data.policy.rules import Mask, Policy, PolicySet, Subjects, TableRule
-from dataagent_core.data.policy.storable_values import (
+from dataagent_core.data.policy.visibility import (
     CLOSED,
     OPEN,
     StorableValues,
+    visible_catalogue,
     without_protected_values,
 )
-from dataagent_core.data.policy.visibility import visible_catalogue
 
 if TYPE_CHECKING:
     from dataagent_core.data.policy.checking import check_policy

@@ -16,12 +16,12 @@ from dataagent_core.data.types import Catalogue, Table
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from dataagent_core.data.guard import edits
+    from dataagent_core.data.sql import edits
 else:  # names of tables are asked for without any query, too
-    from dataagent_core.config.lazy_module import LazyModule
+    from dataagent_core.config.lazy_modules import LazyModule
 
     exp = LazyModule("sqlglot.expressions")
-    edits = LazyModule("dataagent_core.data.guard.edits")
+    edits = LazyModule("dataagent_core.data.sql.edits")
 
 
 def written_names(table: Table, dialect: Dialect) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dataagent_core.data.policy import filters
     from dataagent_core.data.policy.filters import BoundFilter
 else:  # sqlglot, which only a filter needs
-    from dataagent_core.config.lazy_module import LazyModule
+    from dataagent_core.config.lazy_modules import LazyModule
 
     filters = LazyModule("dataagent_core.data.policy.filters")
 

@@ -2,6 +2,22 @@
 
 Names are checked, schemas shown and values searched in this catalogue only, so that no list, hint
 or error text knows more than its reader. Above: the data service. Below: `rights.py`.
+
+Which values of a source may be kept outside it: those that no policy keeps from anyone.
+
+A catalogue is kept for all readers together, so its sampled values stand in files of ours. The rule
+is simple on purpose, and errs on the side of keeping less. Values are kept unless, in any policy of
+the source and whoever it speaks to:
+
+- the column is denied or masked;
+- the table is denied, or has a row filter (then none of its columns: a value does not say of which
+  row it is);
+- tables are closed by default, and no policy grants this one to everyone;
+- it is a view, and something of the source is kept away at all: nobody knows what a view shows.
+
+Names, types, keys, comments and row counts are structure, not values. Above:
+`data/sources/rows.py`, the catalogue's `build.py`, `data/planner.py`. Below: `rules.py`,
+`names.py`.
 """
 
 from __future__ import annotations
@@ -9,8 +25,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+from dataagent_core.data.policy.names import TableIndex
 from dataagent_core.data.policy.rights import ReaderRights, VisibleTable
-from dataagent_core.data.policy.rules import PolicySet
+from dataagent_core.data.policy.rules import ANY_TABLE, Policy, PolicySet, TableRule
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 
 
@@ -69,3 +86,68 @@ def _hash(catalogue: Catalogue, tables: tuple[Table, ...]) -> str:
     for table in tables:
         digest.update(repr(table).encode())
     return digest.hexdigest()
+
+
+OPEN = PolicySet()
+"""No policies: everything may be kept."""
+CLOSED = PolicySet(default="deny")
+"""What to go by when policies cannot be read: no value may be kept."""
+
+
+class StorableValues:
+    """Says which columns of a source nobody is kept from."""
+
+    def __init__(self, policies: PolicySet, catalogue: Catalogue) -> None:
+        self._policies = policies.policies
+        self._is_closed_by_default = policies.default == "deny"
+        self._is_anything_kept_away = self._is_closed_by_default or any(
+            rule.is_restrictive for policy in self._policies for rule in policy.tables.values()
+        )
+        self._names = TableIndex(catalogue)
+
+    def columns(self, table: Table) -> tuple[Column, ...]:
+        """The columns of the table whose values may be kept."""
+        if not self._is_anything_kept_away:
+            return table.columns
+        if table.is_view:
+            return ()
+        rules = [(policy, rule) for policy in self._policies for rule in self._rules(policy, table)]
+        if any(rule.is_granted is False or rule.is_filtered for _, rule in rules):
+            return ()
+        if self._is_closed_by_default and not any(
+            rule.is_granted and policy.subjects.is_everyone for policy, rule in rules
+        ):
+            return ()
+        hidden = {
+            name.casefold() for _, rule in rules for name in (*rule.deny_columns, *rule.masks)
+        }
+        return tuple(each for each in table.columns if each.name.casefold() not in hidden)
+
+    def _rules(self, policy: Policy, table: Table) -> list[TableRule]:
+        """What the policy says of the table, with what it says of all."""
+        general = policy.tables.get(ANY_TABLE)
+        named = [
+            rule.with_defaults_from(general)
+            for name, rule in policy.tables.items()
+            if name != ANY_TABLE and table in self._names.tables(name)
+        ]
+        return named or ([] if general is None else [general])
+
+
+def without_protected_values(catalogue: Catalogue, policies: PolicySet) -> Catalogue:
+    """The catalogue with the values that may be kept; the same object when those are all it has."""
+    allowed = StorableValues(policies, catalogue)
+    tables = tuple(_with_values(table, allowed.columns(table)) for table in catalogue.tables)
+    is_same = all(one is other for one, other in zip(tables, catalogue.tables, strict=True))
+    return catalogue if is_same else replace(catalogue, tables=tables)
+
+
+def _with_values(table: Table, allowed: tuple[Column, ...]) -> Table:
+    names = {column.name for column in allowed}
+    if all(column.name in names or not column.samples for column in table.columns):
+        return table
+    columns = tuple(
+        column if column.name in names else replace(column, samples=(), are_samples_truncated=False)
+        for column in table.columns
+    )
+    return replace(table, columns=columns)

@@ -5,14 +5,21 @@
 `open_artifacts` lets SQL run over them again.
 """
 
-from dataagent_core.data.results.artifact_files import ArtifactSlot, translate_missing_file
-from dataagent_core.data.results.artifacts import ArtifactDraft, ArtifactStore
+from dataagent_core.data.results.artifacts import (
+    ArtifactDraft,
+    ArtifactSlot,
+    ArtifactStore,
+    translate_missing_file,
+)
 from dataagent_core.data.results.export import MEDIA_TYPES, export
 from dataagent_core.data.results.page import ResultPage, page
 from dataagent_core.data.results.preview import preview, preview_text
 from dataagent_core.data.results.query import ArtifactEngine, catalogue_of, open_artifacts
-from dataagent_core.data.results.statistics import ColumnStatistics
-from dataagent_core.data.results.stored_result import StoredResult, load_stored_result
+from dataagent_core.data.results.stored_result import (
+    ColumnStatistics,
+    StoredResult,
+    load_stored_result,
+)
 from dataagent_core.data.results.writer import write_result
 
 __all__ = [

@@ -16,8 +16,12 @@ from decimal import Context, Decimal
 from typing import Any
 
 from dataagent_core.data.results.cells import json_text
-from dataagent_core.data.results.statistics import ColumnStatistics
-from dataagent_core.data.results.stored_result import PREVIEW_ROWS, StoredResult, TruncatedText
+from dataagent_core.data.results.stored_result import (
+    PREVIEW_ROWS,
+    ColumnStatistics,
+    StoredResult,
+    TruncatedText,
+)
 from dataagent_core.data.types import ResultColumn
 
 MAX_BYTES = 4_000

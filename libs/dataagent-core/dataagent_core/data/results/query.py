@@ -24,7 +24,7 @@ from dataagent_core.data.arrow import pq
 from dataagent_core.data.engines.base import EngineOptions
 from dataagent_core.data.engines.duckdb import ProcessEngine, query_error
 from dataagent_core.data.engines.duckdb_process import DuckdbDatabase, DuckdbProcesses
-from dataagent_core.data.results.artifact_files import (
+from dataagent_core.data.results.artifacts import (
     artifact_id_of,
     no_such_artifact,
     translate_missing_file,

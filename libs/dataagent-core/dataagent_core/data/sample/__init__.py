@@ -4,7 +4,7 @@ For a newcomer to ask questions of, and for tests that know the answers. Above: 
 which registers it on first start. Below: SQLite.
 """
 
-from dataagent_core.data.sample.comments import SAMPLE_COMMENTS
-from dataagent_core.data.sample.create import create_sample
+from dataagent_core.data.sample.schema import SAMPLE_COMMENTS
+from dataagent_core.data.sample.shop import create_sample
 
 __all__ = ["SAMPLE_COMMENTS", "create_sample"]

@@ -1,4 +1,10 @@
-"""The eleven tables of Chinook, as SQLite statements in the order in which they can be filled."""
+"""The eleven tables of Chinook, as SQLite statements in the order in which they can be filled.
+
+What the tables and columns of the sample mean, in English and Chinese.
+
+SQLite keeps no comments; the catalogue takes them from here, so that a question in either language
+finds its column.
+"""
 
 from __future__ import annotations
 
@@ -94,3 +100,119 @@ INDEXES = (
     ("InvoiceLine", "TrackId"),
 )
 """Foreign keys, as Chinook indexes them."""
+
+
+_BILLING = "where the invoice was sent"
+
+SAMPLE_COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "Artist": (
+        "Artists and bands / 艺术家、歌手、乐队",
+        {"ArtistId": "Artist number / 艺术家编号", "Name": "Name of the artist / 艺术家名称"},
+    ),
+    "Album": (
+        "Albums of an artist / 专辑、唱片",
+        {
+            "AlbumId": "Album number / 专辑编号",
+            "Title": "Title of the album / 专辑标题",
+            "ArtistId": "Who made it / 艺术家编号",
+        },
+    ),
+    "Genre": (
+        "Genres of music and video / 流派、音乐类型、曲风",
+        {"GenreId": "Genre number / 流派编号", "Name": "Name of the genre / 流派名称"},
+    ),
+    "MediaType": (
+        "File formats in which tracks are sold / 媒体类型、文件格式",
+        {
+            "MediaTypeId": "Media type number / 媒体类型编号",
+            "Name": "Name of the format / 格式名称",
+        },
+    ),
+    "Track": (
+        "Tracks: the songs and videos on sale / 曲目、歌曲、音轨、产品",
+        {
+            "TrackId": "Track number / 曲目编号",
+            "Name": "Title of the track / 曲目名称、歌名",
+            "AlbumId": "Album it is on / 专辑编号",
+            "MediaTypeId": "Format it is sold in / 媒体类型编号",
+            "GenreId": "Genre it belongs to / 流派编号",
+            "Composer": "Who wrote it / 作曲者",
+            "Milliseconds": "Length in milliseconds / 时长（毫秒）",
+            "Bytes": "Size of the file in bytes / 文件大小（字节）",
+            "UnitPrice": "Price of one copy in US dollars / 单价、价格（美元）",
+        },
+    ),
+    "Playlist": (
+        "Playlists put together by the shop / 播放列表、歌单",
+        {
+            "PlaylistId": "Playlist number / 播放列表编号",
+            "Name": "Name of the playlist / 播放列表名称",
+        },
+    ),
+    "PlaylistTrack": (
+        "Which track is on which playlist / 播放列表曲目",
+        {"PlaylistId": "Playlist / 播放列表编号", "TrackId": "Track / 曲目编号"},
+    ),
+    "Employee": (
+        "Employees of the shop and whom they report to / 员工、雇员、职员",
+        {
+            "EmployeeId": "Employee number / 员工编号",
+            "LastName": "Family name / 姓",
+            "FirstName": "Given name / 名",
+            "Title": "Job title / 职位、职务",
+            "ReportsTo": "Employee number of the superior / 上级、主管",
+            "BirthDate": "Date of birth / 出生日期、生日",
+            "HireDate": "Date of hire / 入职日期",
+            "Address": "Street address / 地址",
+            "City": "City / 城市",
+            "State": "State or province / 省、州",
+            "Country": "Country / 国家",
+            "PostalCode": "Postal code / 邮编",
+            "Phone": "Telephone / 电话",
+            "Fax": "Fax / 传真",
+            "Email": "E-mail address / 电子邮箱",
+        },
+    ),
+    "Customer": (
+        "Customers who buy tracks / 客户、顾客、买家",
+        {
+            "CustomerId": "Customer number / 客户编号",
+            "FirstName": "Given name / 名",
+            "LastName": "Family name / 姓",
+            "Company": "Company, if any / 公司",
+            "Address": "Street address / 地址",
+            "City": "City of the customer / 城市",
+            "State": "State or province / 省、州",
+            "Country": "Country of the customer / 国家",
+            "PostalCode": "Postal code / 邮编",
+            "Phone": "Telephone / 电话",
+            "Fax": "Fax / 传真",
+            "Email": "E-mail address / 电子邮箱",
+            "SupportRepId": "Employee who looks after the customer / 客服代表、负责员工",
+        },
+    ),
+    "Invoice": (
+        "Invoices: one purchase of a customer each / 发票、订单、销售、购买",
+        {
+            "InvoiceId": "Invoice number / 发票编号、订单号",
+            "CustomerId": "Who bought / 客户编号",
+            "InvoiceDate": "Date of the purchase / 发票日期、购买日期、销售日期",
+            "BillingAddress": f"Street address {_BILLING} / 账单地址",
+            "BillingCity": f"City {_BILLING} / 账单城市",
+            "BillingState": f"State or province {_BILLING} / 账单省、州",
+            "BillingCountry": f"Country {_BILLING} / 账单国家",
+            "BillingPostalCode": f"Postal code {_BILLING} / 账单邮编",
+            "Total": "Amount of the invoice in US dollars / 金额、总额、销售额、收入（美元）",
+        },
+    ),
+    "InvoiceLine": (
+        "Lines of the invoices: which track, how many, at what price / 发票明细、订单明细、销量",
+        {
+            "InvoiceLineId": "Line number / 明细编号",
+            "InvoiceId": "Invoice it is on / 发票编号",
+            "TrackId": "Track that was sold / 曲目编号",
+            "UnitPrice": "Price of one copy in US dollars / 单价（美元）",
+            "Quantity": "Copies sold / 数量、销量",
+        },
+    ),
+}

@@ -1,7 +1,5 @@
 """Data sources: what is registered, who may read it, and credentials that only go in."""
 
-from dataagent_core.data.sources.access import visible_to
-from dataagent_core.data.sources.attributes import AttributeStore, AttributeValue
 from dataagent_core.data.sources.config_file import (
     ApplyReport,
     ConfiguredSource,
@@ -9,9 +7,9 @@ from dataagent_core.data.sources.config_file import (
     load_sources,
     read_sources,
 )
-from dataagent_core.data.sources.policies import PolicyStore
+from dataagent_core.data.sources.policies import AttributeStore, AttributeValue, PolicyStore
 from dataagent_core.data.sources.secrets import mask_url, scrub_url
-from dataagent_core.data.sources.store import SourceStore
+from dataagent_core.data.sources.store import SourceStore, visible_to
 from dataagent_core.data.sources.types import (
     EVERYONE,
     DefaultPolicy,

@@ -18,7 +18,7 @@ from dataagent_core.data.sources.secrets import parse_url
 from dataagent_core.data.sources.types import DefaultPolicy, Grant, NewSource
 from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import BadInput
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 _NAME = re.compile(r"\w[\w-]{0,63}")
 _LIKE_AN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

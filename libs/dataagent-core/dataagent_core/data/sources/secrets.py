@@ -14,7 +14,7 @@ from sqlalchemy.engine import URL
 
 from dataagent_core.errors import BadInput
 from dataagent_core.identity.sealing import MASK
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 _MAX_URL = 4096
 

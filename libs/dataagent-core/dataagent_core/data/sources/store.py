@@ -4,6 +4,19 @@ A source's URL goes in and never comes back, except through `url_of`, which whoe
 engine calls. Sources from this process' configuration file are changed there alone. `policies` and
 `attributes` stand beside the sources, each a store of its own. Above: the API, the terminal,
 `config_file.py`, `data/service.py`. Below: `rows.py`, `secrets.py`, `storage/`.
+
+Who sees a data source. Pure.
+
+Grants add up: one that fits is enough. A grant to an agent lets everyone who speaks through that
+agent read the source there, and nowhere else. Administrators read all sources, because they could
+grant themselves any; policies bind them all the same. Through an agent they have their own and
+those granted to them, so that an answer does not rest on another user's upload.
+
+Sources of one process: lent to it for as long as it runs, and kept nowhere.
+
+A file named on the command line, or data that was piped in. They are listed and queried as all
+others are, by the same guarded path, and nobody else ever sees them. Above: `store.py`. Below:
+`rows.py`, which describes them.
 """
 
 from __future__ import annotations
@@ -13,34 +26,121 @@ import hmac
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 from uuid import uuid4
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.data.catalogue_rows import remove_protected_values
-from dataagent_core.data.sources.access import visible_to
-from dataagent_core.data.sources.attributes import AttributeStore
 from dataagent_core.data.sources.checks import validate_grants, validate_new_source
-from dataagent_core.data.sources.policies import PolicyStore
+from dataagent_core.data.sources.policies import AttributeStore, PolicyStore
 from dataagent_core.data.sources.rows import (
     changed_settings,
     changes_address,
+    display_address,
+    remove_protected_values,
     settings_of,
     source_from,
     with_changes,
 )
-from dataagent_core.data.sources.temporary import TemporarySources
+from dataagent_core.data.sources.secrets import has_password
 from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceChanges, now
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Conflict, SourceNotFound
-from dataagent_core.identity.sealing import SecretBox, secret_box
-from dataagent_core.identity.secret import shared_secret
+from dataagent_core.identity.sealing import SecretBox, secret_box, shared_secret
 from dataagent_core.storage import Database, Unit
+from dataagent_core.storage.database import is_storable
 from dataagent_core.storage.tables import data_grants, data_sources, removed_sources
-from dataagent_core.storage.text import is_storable
+
+
+def visible_to(source: Source, reader: Reader) -> bool:
+    """Whether the reader may know of the source and query it."""
+    is_administering = reader.is_admin and reader.agent_id is None
+    if is_administering or (source.owner_id is not None and source.owner_id == reader.user_id):
+        return True
+    return any(_grant_fits(grant, reader) for grant in source.grants)
+
+
+def _grant_fits(grant: Grant, reader: Reader) -> bool:
+    match grant.subject_kind:
+        case "everyone":
+            return True
+        case "user":
+            return grant.subject_id == reader.user_id
+        case "tenant":
+            return grant.subject_id == reader.tenant_id
+        case "agent":
+            return grant.subject_id == reader.agent_id
+        case _:
+            assert_never(grant.subject_kind)
+
+
+PREFIX = "temporary-"
+"""How the ids of such sources begin, and with them the names of what is loaded for them."""
+
+
+class TemporarySources:
+    """The sources that were lent to this process, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Source] = {}
+        self._urls: dict[str, SecretStr] = {}
+
+    def add(self, new: NewSource, *, owner_id: str) -> Source:
+        """Hold a source that was checked and whose name is free."""
+        moment, source_id = now(), f"{PREFIX}{uuid4().hex}"
+        source = Source(
+            source_id=source_id,
+            name=new.name,
+            kind="files" if new.url is None else "database",
+            description=new.description,
+            dialect=None,
+            owner_id=owner_id,
+            is_sample=False,
+            is_from_config=False,
+            default_policy=new.default_policy,
+            time_zone=new.time_zone,
+            limits=new.limits,
+            grants=(),
+            has_credentials=new.url is not None and has_password(new.url),
+            address=display_address(new),
+            folder=new.folder,
+            files=new.files,
+            address_changed_at=moment,
+            created_at=moment,
+            updated_at=moment,
+            is_temporary=True,
+        )
+        self._held[source_id] = source
+        if new.url is not None:
+            self._urls[source_id] = new.url
+        return source
+
+    def all(self) -> list[Source]:
+        """Every one."""
+        return list(self._held.values())
+
+    def find(self, source_id_or_name: str) -> Source | None:
+        """The one of that id or name."""
+        for source in self._held.values():
+            if source_id_or_name in (source.source_id, source.name):
+                return source
+        return None
+
+    def url_of(self, source_id: str) -> SecretStr | None:
+        """Where it is; None if it is made of files."""
+        return self._urls.get(source_id)
+
+    def note_dialect(self, source_id: str, dialect: str) -> None:
+        """Remember which dialect it speaks."""
+        self._held[source_id] = replace(self._held[source_id], dialect=dialect)
+
+    def remove(self, source_id: str) -> None:
+        """Forget it."""
+        self._held.pop(source_id, None)
+        self._urls.pop(source_id, None)
+
 
 T = TypeVar("T")
 _ID = data_sources.c.source_id == bindparam("wanted")

@@ -1,6 +1,6 @@
 """LangGraph threads in the product's own database."""
 
-from dataagent_core.engine.checkpoints.base import Checkpoints, MemoryCheckpoints
+from dataagent_core.engine.checkpoints.savers import Checkpoints, MemoryCheckpoints
 from dataagent_core.storage import Database
 
 

@@ -26,9 +26,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.mysql.asyncmy import AsyncMySaver
 from sqlalchemy.engine import URL
 
-from dataagent_core.engine.checkpoints.base import Checkpoints
-from dataagent_core.engine.checkpoints.fence import FencedSaver
-from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
+from dataagent_core.engine.checkpoints.savers import CachingSerialiser, Checkpoints, FencedSaver
 from dataagent_core.errors import StorageUnavailable
 
 _CHAIN = """

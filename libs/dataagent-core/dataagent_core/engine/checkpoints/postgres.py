@@ -12,9 +12,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.engine import URL
 
-from dataagent_core.engine.checkpoints.base import Checkpoints
-from dataagent_core.engine.checkpoints.fence import FencedSaver
-from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
+from dataagent_core.engine.checkpoints.savers import CachingSerialiser, Checkpoints, FencedSaver
 from dataagent_core.errors import StorageUnavailable
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]

@@ -22,15 +22,12 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from dataagent_core.errors import Conflict, ToolNotFound, Unavailable
 from dataagent_core.mcp.catalogue.definitions import DefinitionDiff, as_json, difference
-from dataagent_core.mcp.catalogue.file_tools import FileTools
-from dataagent_core.mcp.catalogue.merge import SyncReport, ToolListing, prepare_listing
-from dataagent_core.mcp.catalogue.sync import sync_tools
-from dataagent_core.mcp.catalogue.tool_rows import TOOLS, mark_server, tool_from
+from dataagent_core.mcp.catalogue.listing import FileTools, SyncReport, ToolListing, prepare_listing
+from dataagent_core.mcp.catalogue.tool_rows import TOOLS, mark_server, sync_tools, tool_from
+from dataagent_core.mcp.changes import count_up, hold, version_of
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool, ServerSpec, ToolStatus
-from dataagent_core.mcp.versions import count_up, hold, version_of
 from dataagent_core.storage import Database
-from dataagent_core.storage.agents import tools
-from dataagent_core.storage.mcp import mcp_servers, mcp_tool_versions, mcp_tools
+from dataagent_core.storage.agent_tables import mcp_servers, mcp_tool_versions, mcp_tools, tools
 
 __all__ = ["DefinitionDiff", "SyncReport", "ToolCatalogue"]
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from dataagent_core.mcp.types import CatalogueTool, JsonObject, RemoteTool
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 MAX_NAME = 200
 MAX_TITLE = 200

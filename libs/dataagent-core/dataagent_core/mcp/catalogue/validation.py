@@ -4,21 +4,274 @@ Nothing is fetched, whatever a schema refers to; patterns are matched in time th
 text; how much work a schema can make is counted before it is used (`schema_cost.py`). A fault says
 where, which rule and what was expected, and never shows the value. Above: `gateway.py`,
 `catalogue.py`. Below: `jsonschema-rs`.
+
+How much work a schema can make of a value, before anything is checked against it. Pure.
+
+A schema of a few lines can send a validator round for hours: parts that refer to one another double
+the work with each step, and a validator that recurses as deep as a value is nested can be felled by
+one that is nested deep enough. Here parts are counted, not evaluated: how often one place of a
+value is looked at, at worst, by the depth of that place. Above: `validation.py`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NoReturn, cast
+from urllib.parse import unquote
 
 import jsonschema_rs
 
 from dataagent_core.mcp.catalogue.definitions import BadDefinition
-from dataagent_core.mcp.catalogue.schema_cost import cost_of
 from dataagent_core.mcp.types import CatalogueTool, JsonObject, RemoteTool, SchemaFault
+
+MOST_LOOKS = 5_000
+"""At one place of a value."""
+DEEPEST = 64
+_MOST_PARTS = 20_000
+_ALL = ("allOf", "anyOf", "oneOf")
+_ONE = ("not", "if", "then", "else")
+_BY_NAME = ("dependentSchemas", "dependencies")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANY_MEMBER = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_ANY_ITEM = ("items", "additionalItems", "contains", "unevaluatedItems")
+_OBJECT_WEIGHT = 10
+_TRY_WEIGHT = 4
+_TWICE = ("unevaluatedProperties", "unevaluatedItems")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What checking a value costs at most."""
+
+    looks: int
+    """At one place."""
+    deepest: int | None
+    """How deep a value may be nested; None: the schema ends before it could matter."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a schema, and the parts it leads to."""
+
+    here: list[_Part] = field(default_factory=list["_Part"])
+    """Those that look at the same place of a value."""
+    members: dict[str, list[_Part]] = field(default_factory=dict[str, list["_Part"]])
+    any_member: list[_Part] = field(default_factory=list["_Part"])
+    items: list[list[_Part]] = field(default_factory=list[list["_Part"]])
+    any_item: list[_Part] = field(default_factory=list["_Part"])
+    weight: int = 1
+    counted: dict[int, tuple[_Part, int]] | None = None
+    is_counting: bool = False
+    looks: int = 0
+
+
+def cost_of(schema: JsonObject) -> Cost:
+    """What checking a value against the schema costs at most.
+
+    Raises:
+        BadDefinition: more than a server may ask of anyone, or a reference leads nowhere.
+    """
+    parts = _Reader(schema).read()
+    for part in parts:
+        part.looks = sum(each.weight * count for each, count in _counted(part).values())
+        if part.looks > MOST_LOOKS:
+            raise BadDefinition("its schema asks for too much work")
+    root = parts[0]
+    for depth in range(1, DEEPEST + 1):
+        before = [part.looks for part in parts]
+        after = [max(part.looks, _below(part)) for part in parts]
+        if before == after:
+            is_endless = _is_recursive(root)
+            return Cost(root.looks, DEEPEST if is_endless else None)
+        if after[0] > MOST_LOOKS:
+            return Cost(before[0], depth - 1)
+        for part, looks in zip(parts, after, strict=True):
+            part.looks = min(looks, MOST_LOOKS + 1)
+    return Cost(root.looks, DEEPEST)
+
+
+def _counted(part: _Part) -> dict[int, tuple[_Part, int]]:
+    """All parts that look at the same place as this one, and how often."""
+    if part.counted is not None:
+        return part.counted
+    if part.is_counting:
+        raise BadDefinition("its schema refers to itself without end")
+    part.is_counting = True
+    found: dict[int, tuple[_Part, int]] = {id(part): (part, 1)}
+    for other in part.here:
+        try:
+            inner = _counted(other)
+        except RecursionError:
+            raise BadDefinition("its schema has too long a chain of references") from None
+        for key, (each, count) in inner.items():
+            found[key] = (each, min(count + found.get(key, (each, 0))[1], MOST_LOOKS + 1))
+    part.is_counting = False
+    part.counted = found
+    return found
+
+
+def _below(part: _Part) -> int:
+    """How often, at worst, one place right below this part's is looked at."""
+    members: dict[str, int] = {}
+    any_member = any_item = 0
+    items: dict[int, int] = {}
+    for each, count in _counted(part).values():
+        for name, inner in each.members.items():
+            members[name] = members.get(name, 0) + count * _looks(inner)
+        for place, inner in enumerate(each.items):
+            items[place] = items.get(place, 0) + count * _looks(inner)
+        any_member += count * _looks(each.any_member)
+        any_item += count * _looks(each.any_item)
+    most_member = max(members.values(), default=0) + any_member
+    most_item = max(items.values(), default=0) + any_item
+    return max(most_member, most_item)
+
+
+def _looks(parts: list[_Part]) -> int:
+    return sum(part.looks for part in parts)
+
+
+def _is_recursive(root: _Part) -> bool:
+    """Whether a value can be nested as deep as one likes and still be looked at."""
+    done: set[int] = set()
+    open_: set[int] = set()
+    stack: list[tuple[_Part, Iterator[_Part]]] = [(root, _next(root))]
+    open_.add(id(root))
+    while stack:
+        part, others = stack[-1]
+        other = next(others, None)
+        if other is None:
+            stack.pop()
+            open_.discard(id(part))
+            done.add(id(part))
+        elif id(other) in open_:
+            return True
+        elif id(other) not in done:
+            open_.add(id(other))
+            stack.append((other, _next(other)))
+    return False
+
+
+def _next(part: _Part) -> Iterator[_Part]:
+    yield from part.here
+    yield from part.any_member
+    yield from part.any_item
+    for inner in (*part.members.values(), *part.items):
+        yield from inner
+
+
+class _Reader:
+    """Turns a schema into parts."""
+
+    def __init__(self, schema: JsonObject) -> None:
+        self._schema = schema
+        self._parts: dict[int, _Part] = {}
+        self._todo: list[tuple[JsonObject, _Part]] = []
+        self._anchors: dict[str, list[JsonObject]] = {}
+
+    def read(self) -> list[_Part]:
+        """All parts that can be reached, the whole schema first."""
+        self._find_anchors(self._schema)
+        self._part(self._schema)
+        while self._todo:
+            schema, part = self._todo.pop()
+            self._fill(schema, part)
+        return list(self._parts.values())
+
+    def _part(self, schema: JsonObject) -> _Part:
+        part = self._parts.get(id(schema))
+        if part is None:
+            if len(self._parts) >= _MOST_PARTS:
+                raise BadDefinition("its schema has too many parts")
+            part = self._parts[id(schema)] = _Part()
+            self._todo.append((schema, part))
+        return part
+
+    def _fill(self, schema: JsonObject, part: _Part) -> None:
+        part.weight = _weight(schema)
+        times = 2 if any(name in schema for name in _TWICE) else 1
+        part.here = self._here(schema) * times
+        part.members = {
+            name: self._schemas(inner) for name, inner in _mapping(schema.get("properties")).items()
+        }
+        by_pattern = _mapping(schema.get("patternProperties")).values()
+        part.any_member = [
+            *(each for name in _ANY_MEMBER for each in self._schemas(schema.get(name))),
+            *(each for inner in by_pattern for each in self._schemas(inner)),
+        ]
+        placed = _list(schema.get("prefixItems", schema.get("items")))
+        part.items = [self._schemas(inner) for inner in placed]
+        part.any_item = [each for name in _ANY_ITEM for each in self._schemas(schema.get(name))]
+
+    def _here(self, schema: JsonObject) -> list[_Part]:
+        found = [part for name in _ONE for part in self._schemas(schema.get(name))]
+        inner = [each for name in _ALL for each in _list(schema.get(name))]
+        inner += [each for name in _BY_NAME for each in _mapping(schema.get(name)).values()]
+        found += [part for each in inner for part in self._schemas(each)]
+        for name in _REFERENCES:
+            reference = schema.get(name)
+            if isinstance(reference, str):
+                found += [self._part(target) for target in self._targets(reference)]
+        return found
+
+    def _schemas(self, value: Any) -> list[_Part]:
+        return [self._part(cast("JsonObject", value))] if isinstance(value, dict) else []  # JSON
+
+    # -- references -----------------------------------------------------------------------------
+
+    def _targets(self, reference: str) -> list[JsonObject]:
+        if not reference.startswith("#"):
+            raise BadDefinition("its schema refers to something outside itself")
+        place = unquote(reference[1:])
+        if place and not place.startswith("/"):
+            if place not in self._anchors:
+                raise BadDefinition("a reference in its schema leads nowhere")
+            return self._anchors[place]
+        target: Any = self._schema
+        for step in place.split("/")[1:]:
+            target = _resolve_step(target, step.replace("~1", "/").replace("~0", "~"))
+        return [cast("JsonObject", target)] if isinstance(target, dict) else []  # JSON
+
+    def _find_anchors(self, value: Any) -> None:
+        stack = [value]
+        while stack:
+            each = stack.pop()
+            members = _mapping(each)
+            for name in ("$anchor", "$dynamicAnchor"):
+                anchor = members.get(name)
+                if isinstance(anchor, str):
+                    self._anchors.setdefault(anchor, []).append(members)
+            stack.extend((*members.values(), *_list(each)))
+
+
+def _weight(schema: JsonObject) -> int:
+    """What a part costs by itself: objects to compare with and patterns are tried one by one."""
+    objects: list[Any] = [o for o in _list(schema.get("enum")) if isinstance(o, dict | list)]
+    compared = sum(_OBJECT_WEIGHT + len(str(each)) // 8 for each in objects)
+    return 1 + compared + _TRY_WEIGHT * len(_mapping(schema.get("patternProperties")))
+
+
+def _resolve_step(target: Any, step: str) -> Any:
+    members, items = _mapping(target), _list(target)
+    if step in members:
+        return members[step]
+    if step.isdecimal() and int(step) < len(items):
+        return items[int(step)]
+    raise BadDefinition("a reference in its schema leads nowhere")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else nothing."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}  # JSON of any shape
+
+
+def _list(value: Any) -> list[Any]:
+    """The value if it is a list, else nothing."""
+    return cast("list[Any]", value) if isinstance(value, list) else []  # JSON of any shape
+
 
 _MOST_FAULTS = 20
 _MOST_KEPT = 2_000

@@ -4,11 +4,17 @@ The owner alone enters and leaves the session, follows its signals, and opens a 
 lost. Callers only pass through: each waits for its answer, for its deadline, or for the news that
 the session is dead, whichever comes first. Nothing is sent twice here. Above: `pool.py` decides
 who has a connection and for how long. Below: `wire/` speaks with the server.
+
+How long to wait before a server is tried again. Pure, but for the dice.
+
+Why a session with a server ended, and what its connection is then. Above: `connection.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import random
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,16 +22,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.calls import (
+from dataagent_core.mcp.connections.live_session import (
     CallTimer,
+    Health,
+    HealthRules,
     LiveSession,
     PendingCall,
     run_call,
     unavailable,
 )
-from dataagent_core.mcp.connections.health import Health, HealthRules
-from dataagent_core.mcp.connections.session_ends import SESSION_BROKEN, failure_of, state_after
 from dataagent_core.mcp.types import (
     CallFailed,
     CallFailure,
@@ -42,6 +47,7 @@ from dataagent_core.mcp.types import (
 from dataagent_core.mcp.wire import (
     ConfinedCommand,
     Confinement,
+    OpenFailed,
     SessionSignals,
     Stderr,
     WireLimits,
@@ -50,6 +56,50 @@ from dataagent_core.mcp.wire import (
 )
 from dataagent_core.network import HostPolicy
 from dataagent_core.telemetry import Scrubber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """Doubling pauses with a cap, each cut by up to a half so that not all come back at once."""
+
+    first_seconds: float = 1.0
+    most_seconds: float = 300.0
+    early_seconds: float = 5.0
+    """A waiting caller may have one early try in this time."""
+
+    def pause(self, failures: int) -> float:
+        """After so many failures in a row; the first is 1."""
+        doubled = self.first_seconds * 2.0 ** min(max(failures, 1) - 1, 30)
+        return min(doubled, self.most_seconds) * random.uniform(0.5, 1.0)  # noqa: S311 no secret
+
+
+_log = logging.getLogger(__name__)
+SESSION_BROKEN = CallFailure("MCP_SERVER_UNAVAILABLE", "The session broke.")
+
+
+def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
+    """Why a session with a server could not be, or went on no longer."""
+    match error:
+        case OpenFailed():
+            code = "MCP_AUTH_REQUIRED" if error.is_auth else "MCP_SERVER_UNAVAILABLE"
+            return CallFailure(code, error.reason)
+        case CallFailed():
+            return error.failure
+        case TimeoutError():
+            return CallFailure("MCP_SERVER_UNAVAILABLE", "Connecting takes too long.")
+        case _:
+            _log.warning(
+                "the session with MCP server %s ended: %s", spec.label, type(error).__name__
+            )
+            return SESSION_BROKEN
+
+
+def state_after(failure: CallFailure | None) -> ServerState:
+    """The state of a connection whose session ended so; None: nobody wanted it any more."""
+    if failure is None:
+        return "idle"
+    return "auth_required" if failure.code == "MCP_AUTH_REQUIRED" else "backoff"
+
 
 OnTools = Callable[[ServerSpec, tuple[RemoteTool, ...]], Awaitable[None]]
 """Awaited before a connection is `ready`, and whenever its tools changed."""

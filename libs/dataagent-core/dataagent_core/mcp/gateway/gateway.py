@@ -6,21 +6,31 @@ model can act on; only being cancelled is an exception. Every call has its row i
 there is one, also a call that was refused. Arguments are not logged, and a server's own credentials
 are taken out of what it answers. Above: `langchain.py`, `tools/mcp.py`. Below: the rest of this
 room.
+
+Takes a server's own credentials out of what it answers.
+
+A tool that prints its environment, or an error that repeats a header, must not carry a secret to a
+model, a reader or a log. Only the very values the server was given are replaced: results are data,
+and nothing else of them changes. Above: `gateway.py`. Below: nothing.
+
+How many calls a user may make on a server in a minute. Above: `gateway.py`. Below: nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
 
+from dataagent_core.identity.sealing import MASK
 from dataagent_core.mcp.catalogue.validation import Validators, without_nulls
 from dataagent_core.mcp.connections.connection import ServerConnection
 from dataagent_core.mcp.gateway.attempts import CallExecutor, ToolCallRequest
-from dataagent_core.mcp.gateway.authority import Rights, refusal
 from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.gateway.call_rows import (
     METHOD,
@@ -30,8 +40,7 @@ from dataagent_core.mcp.gateway.call_rows import (
     span_attributes,
     trace_of,
 )
-from dataagent_core.mcp.gateway.masking import Masks
-from dataagent_core.mcp.gateway.rate import CallRate
+from dataagent_core.mcp.gateway.tool_access import Rights, refusal
 from dataagent_core.mcp.types import (
     Caller,
     CallFailed,
@@ -45,6 +54,97 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 from dataagent_core.telemetry import Traces
+
+_SHORTEST = 6
+_CACHED_MASKS = 4_096
+
+
+class Masks:
+    """The masks of servers, each made once for a registration."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[tuple[str, str], tuple[tuple[str, ...], re.Pattern[str] | None]] = (
+            OrderedDict()
+        )
+
+    def text(self, spec: ServerSpec, text: str) -> str:
+        """The text without the server's secrets."""
+        pattern = self._pattern(spec)
+        return text if pattern is None else pattern.sub(MASK, text)
+
+    def result(self, spec: ServerSpec, result: RemoteResult) -> RemoteResult:
+        """The answer without the server's secrets; the very same if it has none to give away."""
+        pattern = self._pattern(spec)
+        if pattern is None:
+            return result
+        content = tuple(_mask_value(block, pattern) for block in result.content)
+        return replace(result, content=content, structured=_mask_value(result.structured, pattern))
+
+    def _pattern(self, spec: ServerSpec) -> re.Pattern[str] | None:
+        if not spec.env and not spec.headers:
+            return None
+        secrets = _secrets(spec)
+        key = (spec.server_id, spec.user_id)
+        kept = self._made.get(key)
+        if kept is None or kept[0] != secrets:
+            kept = self._made[key] = (secrets, _compile_pattern(secrets))
+            while len(self._made) > _CACHED_MASKS:
+                self._made.popitem(last=False)
+        return kept[1]
+
+
+def _secrets(spec: ServerSpec) -> tuple[str, ...]:
+    """Values long enough to be secrets, and what follows a scheme such as `Bearer` in them."""
+    values = [value.get_secret_value() for value in (*spec.env.values(), *spec.headers.values())]
+    values += [value.split(" ", 1)[1] for value in values if " " in value]
+    return tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
+
+
+def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    longest_first = sorted(secrets, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
+def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
+    """JSON with every text masked; keys too, because a server may put anything there."""
+    match value:
+        case str():
+            return pattern.sub(MASK, value)
+        case dict():
+            fields = cast("dict[object, object]", value)  # of whatever JSON holds
+            return {pattern.sub(MASK, str(k)): _mask_value(v, pattern) for k, v in fields.items()}
+        case list():
+            items = cast("list[object]", value)  # of any shape
+            return [_mask_value(item, pattern) for item in items]
+        case _:
+            return value
+
+
+_CACHED_RATES = 10_000
+
+
+class CallRate:
+    """A bucket for each user and server, which fills up again evenly. 0 is no limit."""
+
+    def __init__(self, per_minute: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+
+    def take(self, user_id: str, server_id: str) -> bool:
+        """Count one more call; False if it is one too many."""
+        if not self._per_minute:
+            return True
+        key, now = (user_id, server_id), self._clock()
+        left, at = self._left.get(key, (float(self._per_minute), now))
+        left = min(float(self._per_minute), left + (now - at) * self._per_minute / 60)
+        is_free = left >= 1
+        self._left[key] = (left - 1 if is_free else left, now)
+        self._left.move_to_end(key)
+        while len(self._left) > _CACHED_RATES:
+            self._left.popitem(last=False)
+        return is_free
+
 
 logger = logging.getLogger(__name__)
 MAX_RESULT_BYTES = 16 * 1024 * 1024

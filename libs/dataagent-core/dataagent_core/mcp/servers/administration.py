@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Literal
 
 from dataagent_core.errors import BadInput, Denied, ToolNotFound
 from dataagent_core.identity import Principal
-from dataagent_core.mcp.catalogue.catalogue import DefinitionDiff
-from dataagent_core.mcp.servers.field_changes import apply_fields, complete_fields
-from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.servers import NewServer, ServerChanges
-from dataagent_core.mcp.servers.trial import run_trial
-from dataagent_core.mcp.servers.views import ServerView, Trial, view_of
+from dataagent_core.mcp.catalogue.definitions import DefinitionDiff
+from dataagent_core.mcp.servers.registration import NewServer, ServerChanges, ServerFields
+from dataagent_core.mcp.servers.server_views import (
+    ServerView,
+    Trial,
+    apply_fields,
+    complete_fields,
+    run_trial,
+    view_of,
+)
 from dataagent_core.mcp.types import CatalogueTool, Scope, ServerSpec, ToolStatus
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Any, Self, cast
 
 from pydantic import SecretStr
 
-from dataagent_core.config.private_file import write_private
+from dataagent_core.config.private_files import write_private
 from dataagent_core.config.settings import environment as process_environment
 from dataagent_core.errors import BadInput
 from dataagent_core.mcp.servers.registration import NewServer, alias_for, spec_of

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from dataagent_core.errors import NotFound, ToolNotFound
-from dataagent_core.mcp.versions import count_up, hold, version_of
+from dataagent_core.mcp.changes import count_up, hold, version_of
 from dataagent_core.storage import Database
-from dataagent_core.storage.mcp import api_key_tools, mcp_tools
+from dataagent_core.storage.agent_tables import api_key_tools, mcp_tools
 from dataagent_core.storage.tables import api_keys
 
 _LOOK_SECONDS = 1.0

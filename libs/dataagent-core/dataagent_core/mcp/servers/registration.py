@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput
 from dataagent_core.mcp.types import OnChange, Scope, ServerSpec, SessionScope, Transport
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.database import is_storable
 
 MAX_NAME = 100
 MAX_ALIAS = 32

@@ -21,8 +21,8 @@ from dataagent_core.errors import BadInput, Misconfigured
 from dataagent_core.identity.sealing import SecretBox
 from dataagent_core.mcp.catalogue.definitions import strip_invisible
 from dataagent_core.mcp.types import ConnectionStatus, JsonObject, ServerSpec
-from dataagent_core.storage.mcp import mcp_server_secrets, mcp_servers, mcp_templates
-from dataagent_core.storage.text import storable
+from dataagent_core.storage.agent_tables import mcp_server_secrets, mcp_servers, mcp_templates
+from dataagent_core.storage.database import storable
 
 logger = logging.getLogger(__name__)
 SecretKind = Literal["env", "header"]

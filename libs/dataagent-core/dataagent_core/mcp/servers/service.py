@@ -19,16 +19,18 @@ from pydantic import SecretStr
 from dataagent_core.errors import BadInput, Denied, ServerNotAllowed, ServerNotFound
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.mcp.servers.field_changes import (
+from dataagent_core.mcp.servers.registration import NewServer, ServerChanges, ServerFields
+from dataagent_core.mcp.servers.server_views import (
+    ServerView,
+    Trial,
     apply_fields,
     changes_connection,
     complete_fields,
+    run_trial,
+    tools_of,
+    view_of,
 )
-from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.servers import NewServer, ServerChanges
 from dataagent_core.mcp.servers.templates import fill
-from dataagent_core.mcp.servers.trial import run_trial
-from dataagent_core.mcp.servers.views import ServerView, Trial, tools_of, view_of
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity.sealing import SecretBox
-from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.server_store import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
-from dataagent_core.storage.mcp import mcp_servers, mcp_session_servers, mcp_sessions
+from dataagent_core.storage.agent_tables import mcp_servers, mcp_session_servers, mcp_sessions
 
 logger = logging.getLogger(__name__)
 IDLE_SECONDS = 3600.0

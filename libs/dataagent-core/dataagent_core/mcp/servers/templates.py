@@ -22,11 +22,11 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import BadInput, Conflict, NotFound
+from dataagent_core.mcp.changes import count_up, hold
 from dataagent_core.mcp.servers.registration import MAX_NAME, check_name
-from dataagent_core.mcp.versions import count_up, hold
 from dataagent_core.storage import Database, Unit
-from dataagent_core.storage.mcp import mcp_templates
-from dataagent_core.storage.text import is_storable
+from dataagent_core.storage.agent_tables import mcp_templates
+from dataagent_core.storage.database import is_storable
 
 logger = logging.getLogger(__name__)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

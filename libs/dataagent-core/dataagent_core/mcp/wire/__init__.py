@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.mcp.wire.confinement import ConfinedCommand, Confinement
+from dataagent_core.mcp.wire.confinement import ConfinedCommand, Confinement, ProcessLimiter
 from dataagent_core.mcp.wire.interface import (
     McpSession,
     OpenFailed,
@@ -23,8 +23,7 @@ from dataagent_core.mcp.wire.interface import (
     WireLimits,
     innermost,
 )
-from dataagent_core.mcp.wire.process_limits import ProcessLimiter
-from dataagent_core.mcp.wire.stderr import Stderr
+from dataagent_core.mcp.wire.process import Stderr
 from dataagent_core.network import HostPolicy
 
 __all__ = [

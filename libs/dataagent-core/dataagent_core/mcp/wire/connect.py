@@ -1,31 +1,45 @@
 """Opens a session: picks the transport, agrees on the protocol, follows changes of the tools.
 
 Enters and leaves everything in the caller's task. Above: `open_session` of this folder.
+
+Lets callers leave at once: that a server should stop is told to it aside, by nobody who waits.
+
+Over HTTP a message may have to wait for the one before it, as long as a server that hangs makes
+that. Above: `connect.py`. Below: a transport's streams. Not for stdio, which waits for no notice.
+
+What the MCP library and its HTTP client may log: that something happened, never what.
+
+Their lines hold arguments, results and URLs with queries. Each is replaced by one that names the
+place in the library, the level and the kind of exception.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import cache
 from importlib.metadata import version
+from types import TracebackType
+from typing import Self
 
+import anyio
 import httpx2
-from mcp.client._transport import Transport
+from mcp.client._transport import Transport, TransportStreams, WriteStream
 from mcp.client.client import Client
 from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
-from mcp_types import Implementation, ToolListChangedNotification
+from mcp.shared.message import SessionMessage
+from mcp_types import Implementation, JSONRPCNotification, ToolListChangedNotification
 from pydantic import ValidationError
 
 from dataagent_core.errors import HostNotAllowed
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire import failures
-from dataagent_core.mcp.wire.cancellation import cancelling_in_background
 from dataagent_core.mcp.wire.confinement import ConfinedCommand
-from dataagent_core.mcp.wire.elicitation import ElicitationRouter
 from dataagent_core.mcp.wire.http import ServerTransport, http_client
 from dataagent_core.mcp.wire.interface import (
     McpSession,
@@ -34,12 +48,101 @@ from dataagent_core.mcp.wire.interface import (
     WireLimits,
     innermost,
 )
-from dataagent_core.mcp.wire.library_log import quiet_library
-from dataagent_core.mcp.wire.session import SdkSession
+from dataagent_core.mcp.wire.process import Stderr
+from dataagent_core.mcp.wire.session import ElicitationRouter, SdkSession
 from dataagent_core.mcp.wire.sse import sse_transport
-from dataagent_core.mcp.wire.stderr import Stderr
 from dataagent_core.mcp.wire.stdio import stdio_transport
 from dataagent_core.network import HostPolicy
+
+_CANCELLED = "notifications/cancelled"
+
+
+@asynccontextmanager
+async def cancelling_in_background(transport: Transport) -> AsyncGenerator[TransportStreams]:
+    """The transport's streams, with a place aside for news of callers who left."""
+    async with transport as (reading, writing):
+        writer = _BackgroundCancellation(writing)
+        try:
+            yield reading, writer
+        finally:
+            await writer.end()
+
+
+class _BackgroundCancellation:
+    """What is written passes through, except a cancellation, which gets a task of its own."""
+
+    def __init__(self, inner: WriteStream[SessionMessage]) -> None:
+        self._inner = inner
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Pass a message on, or have it passed on."""
+        message = item.message
+        if isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+            task = asyncio.create_task(self._send_cancellation(item))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+        else:
+            await self._inner.send(item)
+
+    async def _send_cancellation(self, item: SessionMessage) -> None:
+        try:
+            await self._inner.send(item)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the session has ended, and the call with it
+
+    async def end(self) -> None:
+        """Whoever was not told by now is not told any more."""
+        for task in self._sending:
+            task.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        """Nothing is written any more."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+_LOGGERS = ("mcp", "client", "httpx2", "httpcore2")
+"""`client` is how the library names the log of its session."""
+_log = logging.getLogger(__name__)
+
+
+class _Summary(logging.Handler):
+    """Passes on what can be said of a record without its words."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        kind = record.exc_info[0] if record.exc_info else None
+        _log.log(
+            logging.DEBUG if record.levelno < logging.ERROR else logging.WARNING,
+            "the MCP library reports something",
+            extra={
+                "place": f"{record.name}:{record.lineno}",
+                "library_level": record.levelname.lower(),
+                "kind": kind.__name__ if kind else None,
+            },
+        )
+
+
+@cache
+def quiet_library() -> None:
+    """Put the summary in place of the library's own lines, once."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [_Summary()]
+        logger.propagate = False
+        logger.setLevel(logging.WARNING)
+
 
 _NOT_STREAMABLE = frozenset({400, 404, 405, 406, 415})
 _RELISTEN_SECONDS = 5.0

@@ -21,7 +21,7 @@ from dataagent_core.errors import HostNotAllowed
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire import failures
 from dataagent_core.mcp.wire.interface import SessionSignals, WireLimits
-from dataagent_core.mcp.wire.network_backend import GuardedNetworkBackend
+from dataagent_core.mcp.wire.tcp import GuardedNetworkBackend
 from dataagent_core.network import HostPolicy
 
 _EVENTS = b"text/event-stream"

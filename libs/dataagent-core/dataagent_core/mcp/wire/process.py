@@ -3,6 +3,10 @@
 On Linux a launcher stands between us and the command (`launcher.py`): what the command leaves
 behind is taken away when it ends, and when we do. Elsewhere the command leads a process group that
 is killed as one.
+
+The last words of a server's process: what it wrote to stderr, the newest few kilobytes of it.
+
+They never reach our own log; an owner reads them when the process ended early. Pure.
 """
 
 from __future__ import annotations
@@ -12,15 +16,48 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.mcp.wire.confinement import ConfinedCommand
+from dataagent_core.mcp.wire.confinement import ConfinedCommand, ProcessLimits
 from dataagent_core.mcp.wire.interface import OpenFailed
-from dataagent_core.mcp.wire.process_limits import ProcessLimits
-from dataagent_core.mcp.wire.stderr import Stderr
+
+_MOST_BYTES = 16 * 1024
+
+
+class Stderr:
+    """A ring of bytes."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._parts: deque[bytes] = deque()
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep the newest; let the oldest go."""
+        data = data[-self._most :]
+        self._parts.append(data)
+        self._size += len(data)
+        while self._size > self._most:
+            oldest = self._parts.popleft()
+            surplus = self._size - self._most
+            self._size -= len(oldest)
+            if len(oldest) > surplus:
+                self._parts.appendleft(oldest[surplus:])
+                self._size += len(oldest) - surplus
+
+    def text(self) -> str:
+        """All that is kept."""
+        return b"".join(self._parts).decode("utf-8", "replace")
+
+    def last_line(self) -> str:
+        """The last line that says something."""
+        lines = [line.strip() for line in self.text().splitlines()]
+        return next((line for line in reversed(lines) if line), "")
+
 
 OWNER_VARIABLE = "DATAAGENT_MCP_OWNER"
 """In each server's environment: whose it is, so that what a crash left behind can be found."""

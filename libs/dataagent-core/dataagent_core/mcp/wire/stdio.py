@@ -33,8 +33,7 @@ from dataagent_core.mcp.wire import failures
 from dataagent_core.mcp.wire.confinement import ConfinedCommand
 from dataagent_core.mcp.wire.frames import LineBuffer, OversizedMessage
 from dataagent_core.mcp.wire.interface import SessionSignals, WireLimits
-from dataagent_core.mcp.wire.process import ServerProcess
-from dataagent_core.mcp.wire.stderr import Stderr
+from dataagent_core.mcp.wire.process import ServerProcess, Stderr
 from dataagent_core.workspace.workers import run_to_completion
 
 _Item = SessionMessage | Exception

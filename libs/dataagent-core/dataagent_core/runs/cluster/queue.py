@@ -23,8 +23,8 @@ from taskiq.receiver import Receiver
 from taskiq_redis import RedisStreamBroker
 
 from dataagent_core.errors import Unavailable
+from dataagent_core.storage.background_tasks import cancel_all
 from dataagent_core.storage.redis import RedisSpace
-from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 _TASK = "run"

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
 from dataagent_core.runs.cluster.bus import Bus, Handler, Subscription
-from dataagent_core.storage.tasks import cancel_all
+from dataagent_core.storage.background_tasks import cancel_all
 
 if TYPE_CHECKING:
     from redis.asyncio.connection import AbstractConnection

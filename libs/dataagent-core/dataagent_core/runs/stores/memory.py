@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from dataagent_core.hitl import Decision
+from dataagent_core.runs import store
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.stores import rules
 from dataagent_core.runs.types import (
     ANSWERED_BY,
     Approval,
@@ -27,7 +27,7 @@ from dataagent_core.runs.types import (
 )
 from dataagent_core.session.stores.memory import MemoryData
 from dataagent_core.session.types import DEFAULT_TITLE, now
-from dataagent_core.storage.text import storable
+from dataagent_core.storage.database import storable
 
 
 class MemoryRunStore(RunStore):
@@ -50,22 +50,22 @@ class MemoryRunStore(RunStore):
         """As `RunStore.open`."""
         session = self._data.visible(new.session_id)
         if session is None:
-            raise rules.no_session_error(new.session_id)
+            raise store.no_session_error(new.session_id)
         last_seq = self._last_seq(new.session_id)
         earlier = self._clients.get((new.session_id, new.client_message_id or ""))
         if new.client_message_id is not None and earlier is not None:
             return OpenedRun(self._runs[earlier], last_seq, is_new=False)
         active = self._data.active_runs.get(new.session_id)
         if active is not None:
-            raise rules.busy_error(new.session_id, active)
+            raise store.busy_error(new.session_id, active)
         if new.limits is not None:
             others = [self._runs[run_id] for run_id in self._data.active_runs.values()]
             new.limits.check_user(sum(other.user_id == new.user_id for other in others))
             if worker is None:
                 new.limits.check_queue(sum(other.status == "queued" for other in others))
-        run = rules.initial_run(deepcopy(new), worker=worker, lease_until=lease_until)
+        run = store.initial_run(deepcopy(new), worker=worker, lease_until=lease_until)
         self._keep_new(run)
-        for message in rules.initial_messages(deepcopy(new)):
+        for message in store.initial_messages(deepcopy(new)):
             self._data.add(message)
         if new.title is not None and session.title == DEFAULT_TITLE:
             session.title = new.title
@@ -83,7 +83,7 @@ class MemoryRunStore(RunStore):
     ) -> Run | None:
         """As `RunStore.claim`."""
         run = self._runs.get(run_id)
-        if run is None or not rules.is_claimable(run, at or now()):
+        if run is None or not store.is_claimable(run, at or now()):
             return None
         self._runs[run_id] = replace(
             run,
@@ -99,7 +99,7 @@ class MemoryRunStore(RunStore):
         """As `RunStore.close`; the same end written again is True."""
         kept = self._runs.get(run.run_id)
         if kept is None or not self._owns(run.run_id, run.attempt):
-            return kept is not None and rules.is_same_end(kept, run, ending)
+            return kept is not None and store.is_same_end(kept, run, ending)
         self._runs[run.run_id] = replace(
             kept,
             status=ending.status,
@@ -113,7 +113,7 @@ class MemoryRunStore(RunStore):
         self._close_session(kept, ending)
         for request_id, approval in self._approvals.get(run.run_id, {}).items():
             if approval.decision is None:
-                closed = replace(approval, decision=rules.CLOSING_DECISION)
+                closed = replace(approval, decision=store.CLOSING_DECISION)
                 self._approvals[run.run_id][request_id] = closed
         return True
 
@@ -169,7 +169,7 @@ class MemoryRunStore(RunStore):
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
         active = [self._runs[run_id] for run_id in self._data.active_runs.values()]
-        return rules.statuses_by_agent(
+        return store.statuses_by_agent(
             (run.input.get(ANSWERED_BY, run.assistant_id), run.status) for run in active
         )
 
@@ -253,14 +253,14 @@ class MemoryRunStore(RunStore):
             StaleAttempt: the run has ended or a newer attempt owns it.
         """
         if not await self.set_status(run, "waiting"):
-            raise rules.stale_error(run)
+            raise store.stale_error(run)
         kept = self._approvals.setdefault(run.run_id, {})
         for approval in approvals:
             kept.setdefault(approval.request_id, deepcopy(approval))
 
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
         """As `RunStore.approvals`."""
-        return rules.oldest_first(
+        return store.oldest_first(
             approval
             for approval in self._approvals.get(run_id, {}).values()
             if approval.decision is None or not pending_only
@@ -272,7 +272,7 @@ class MemoryRunStore(RunStore):
         approval = kept.get(request_id)
         if approval is not None and approval.decision is None:
             kept[request_id] = replace(approval, decision=decision)
-        return rules.check_decided(kept.get(request_id), run_id, request_id, decision)
+        return store.check_decided(kept.get(request_id), run_id, request_id, decision)
 
     # -- what is kept ---------------------------------------------------------------------------
 

@@ -3,6 +3,11 @@
 Each method is one command or one Lua script (`redis_scripts.py`), so it happens as a whole or not
 at all. A batch is a member of the session's sorted set, `run_id`, `first_seq` and the wire forms
 as lines, with its `last_seq` as the score.
+
+The Lua scripts of the Redis run store. Data for `redis.py`; each runs as one atomic step.
+
+The keys are listed in `session/stores/redis.py`. `owns` is the fence: it is false once the
+run has ended or a newer attempt owns it.
 """
 
 from __future__ import annotations
@@ -15,9 +20,8 @@ from typing import Any
 import orjson
 
 from dataagent_core.hitl import Decision
+from dataagent_core.runs import store
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.stores import redis_scripts as scripts
-from dataagent_core.runs.stores import rules
 from dataagent_core.runs.types import (
     ANSWERED_BY,
     Approval,
@@ -31,17 +35,315 @@ from dataagent_core.runs.types import (
     RunStatus,
     entries_of,
 )
-from dataagent_core.session.stores.redis import message_fields
+from dataagent_core.session.stores.redis import GROW_FUNCTION, TOUCH_FUNCTION, message_fields
 from dataagent_core.session.types import DEFAULT_TITLE, now
-from dataagent_core.storage.redis import (
-    RedisSpace,
-    Value,
-    fields_of,
-    milliseconds,
-    moment,
-    pairs,
+from dataagent_core.storage.database import is_storable, storable
+from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseconds, moment, pairs
+
+_OWNS = """
+local ACTIVE = {queued = true, running = true, waiting = true}
+local function owns(P, run, attempt)
+  local kept = redis.call('HMGET', P..'run:'..run, 'attempt', 'status')
+  return kept[1] == attempt and ACTIVE[kept[2]]
+end
+"""
+
+_KEEP = """
+local function keep(P, sid, run, first, last, lines)
+  if lines == '' then return end
+  redis.call('ZADD', P..'events:'..sid, last, run..'\\n'..first..'\\n'..lines)
+  redis.call('HSETNX', P..'run:'..run, 'first_seq', first)
+  redis.call('HSET', P..'run:'..run, 'last_seq', last)
+  local known = tonumber(redis.call('HGET', P..'session:'..sid, 'last_seq') or 0)
+  if tonumber(last) > known then redis.call('HSET', P..'session:'..sid, 'last_seq', last) end
+end
+"""
+
+# ARGV session, run, '' or '=' and client message id, lease score or '', title or '' and the one it
+# may replace, most runs of the user and in the queue (0 is any), the user, then three hashes:
+# the run, the question and the answer, each as its number of parts and the parts, its id first
+OPEN = """
+local P, sid, run, client, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local session = P..'session:'..sid
+if redis.call('EXISTS', session) == 0 then return {'gone'} end
+if redis.call('HEXISTS', session, 'deleted_at') == 1 then return {'gone'} end
+local last = redis.call('HGET', session, 'last_seq') or '0'
+if client ~= '' then
+  local seen = redis.call('HGET', P..'clients:'..sid, client)
+  if seen then return {'seen', last, redis.call('HGETALL', P..'run:'..seen)} end
+end
+local active = redis.call('HGET', session, 'active_run')
+if active then return {'busy', active} end
+local waiting = redis.call('LRANGE', P..'queued', 0, -1)
+if lease == '' and ARGV[9] ~= '0' and #waiting >= tonumber(ARGV[9]) then
+  return {'full', #waiting}
+end
+if ARGV[8] ~= '0' then
+  local mine = 0
+  for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1), waiting}) do
+    for _, other in ipairs(some) do
+      if redis.call('HGET', P..'run:'..other, 'user_id') == ARGV[10] then mine = mine + 1 end
+    end
+  end
+  if mine >= tonumber(ARGV[8]) then return {'crowded', mine} end
+end
+if ARGV[6] ~= '' and redis.call('HGET', session, 'title') == ARGV[7] then
+  redis.call('HSET', session, 'title', ARGV[6])
+end
+local at = 11
+local function hash(key)
+  local size = tonumber(ARGV[at])
+  redis.call('HSET', key, unpack(ARGV, at + 1, at + size))
+  at = at + size + 1
+end
+hash(P..'run:'..run)
+for _ = 1, 2 do
+  local message = ARGV[at + 2]
+  hash(P..'message:'..message)
+  redis.call('RPUSH', P..'messages:'..sid, message)
+end
+redis.call('SADD', P..'runs:'..sid, run)
+redis.call('HSET', session, 'active_run', run)
+if client ~= '' then redis.call('HSET', P..'clients:'..sid, client, run) end
+if lease ~= '' then
+  redis.call('ZADD', P..'leases', lease, run)
+else
+  redis.call('RPUSH', P..'queued', run)
+end
+return {'new', last}
+"""
+
+# ARGV run, worker, lease end, the time leases are judged by, now
+CLAIM = """
+local key, worker, lease, at = ARGV[1]..'run:'..ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local kept = redis.call('HMGET', key, 'status', 'lease_until')
+if kept[1] == 'queued' then
+  redis.call('HSET', key, 'status', 'running')
+  redis.call('LREM', ARGV[1]..'queued', 1, ARGV[2])
+elseif kept[1] ~= 'running' and kept[1] ~= 'waiting' then
+  return false
+elseif kept[2] and tonumber(kept[2]) >= tonumber(at) then
+  return false
+end
+redis.call('HINCRBY', key, 'attempt', 1)
+redis.call('HSETNX', key, 'started_at', ARGV[6])
+redis.call('HSET', key, 'lease_owner', worker, 'lease_until', lease)
+redis.call('ZADD', ARGV[1]..'leases', lease, ARGV[2])
+return redis.call('HGETALL', key)
+"""
+
+# ARGV six to a batch: run, attempt, session, first, last, lines
+APPEND = (
+    _OWNS
+    + _KEEP
+    + """
+local refused = {}
+for i = 2, #ARGV, 6 do
+  if owns(ARGV[1], ARGV[i], ARGV[i + 1]) then
+    keep(ARGV[1], ARGV[i + 2], ARGV[i], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5])
+  else
+    refused[#refused + 1] = ARGV[i]
+  end
+end
+return refused
+"""
 )
-from dataagent_core.storage.text import is_storable, storable
+
+# ARGV run, attempt, session, status, ended, first, last, lines, answer, content, message status,
+# decision for the undecided, bytes, user, then the run's further fields
+CLOSE = (
+    _OWNS
+    + _KEEP
+    + TOUCH_FUNCTION
+    + GROW_FUNCTION
+    + """
+local P, run, attempt, sid, status, ended = unpack(ARGV, 1, 6)
+local first, last, lines, answer, content, told, decision = unpack(ARGV, 7, 13)
+local key = P..'run:'..run
+if not owns(P, run, attempt) then
+  local kept = redis.call('HMGET', key, 'attempt', 'status', 'ended_at')
+  return kept[1] == attempt and kept[2] == status and kept[3] == ended and 1 or 0
+end
+keep(P, sid, run, first, last, lines)
+redis.call('HSET', key, 'status', status, 'ended_at', ended, unpack(ARGV, 16))
+redis.call('HDEL', key, 'lease_owner', 'lease_until')
+redis.call('ZREM', P..'leases', run)
+redis.call('HDEL', P..'session:'..sid, 'active_run')
+if redis.call('EXISTS', P..'message:'..answer) == 1 then
+  redis.call('HSET', P..'message:'..answer, 'content', content, 'status', told)
+end
+for _, request in ipairs(redis.call('HKEYS', P..'approvals:'..run)) do
+  redis.call('HSETNX', P..'decisions:'..run, request, decision)
+end
+grow(P, sid, ARGV[15], ARGV[14])
+touch(P, sid, ended)
+return 1
+"""
+)
+
+# ARGV run, attempt, status, then the approvals to keep, id and request in turn
+SET_STATUS = (
+    _OWNS
+    + """
+local P, run, attempt, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if not owns(P, run, attempt) then return 0 end
+if redis.call('HGET', P..'run:'..run, 'status') == 'queued' then return 0 end
+redis.call('HSET', P..'run:'..run, 'status', status)
+for i = 5, #ARGV, 2 do
+  redis.call('HSETNX', P..'approvals:'..run, ARGV[i], ARGV[i + 1])
+end
+return 1
+"""
+)
+
+REQUEST_CANCEL = """
+local key = ARGV[1]..'run:'..ARGV[2]
+local status = redis.call('HGET', key, 'status')
+if status == 'queued' or status == 'running' or status == 'waiting' then
+  redis.call('HSET', key, 'cancel_requested', 1)
+end
+"""
+
+# ARGV worker, lease end, then the runs; an ended run has no lease
+RENEW = """
+local P, worker, lease = ARGV[1], ARGV[2], ARGV[3]
+local held = {}
+for i = 4, #ARGV do
+  local key = P..'run:'..ARGV[i]
+  if redis.call('HGET', key, 'lease_owner') == worker then
+    redis.call('HSET', key, 'lease_until', lease)
+    redis.call('ZADD', P..'leases', lease, ARGV[i])
+    held[#held + 1] = ARGV[i]
+    held[#held + 1] = redis.call('HGET', key, 'cancel_requested') or ''
+  end
+end
+return held
+"""
+
+# ARGV highest score, worker whose runs are left out
+LEASED = """
+local found = {}
+for _, run in ipairs(redis.call('ZRANGEBYSCORE', ARGV[1]..'leases', '-inf', ARGV[2])) do
+  if redis.call('HGET', ARGV[1]..'run:'..run, 'lease_owner') ~= ARGV[3] then
+    found[#found + 1] = redis.call('HGETALL', ARGV[1]..'run:'..run)
+  end
+end
+return found
+"""
+
+FIND = """
+local run = ARGV[1]..'run:'..ARGV[2]
+local sid = redis.call('HGET', run, 'session_id')
+if not sid or redis.call('HEXISTS', ARGV[1]..'session:'..sid, 'deleted_at') == 1 then return {} end
+return redis.call('HGETALL', run)
+"""
+
+# ARGV session, '=' and client message id
+BY_CLIENT = """
+local run = redis.call('HGET', ARGV[1]..'clients:'..ARGV[2], ARGV[3])
+return run and redis.call('HGETALL', ARGV[1]..'run:'..run) or {}
+"""
+
+# ARGV how many at most; a run that is gone, or no longer queued, leaves the list
+QUEUED = """
+local found = {}
+for _, run in ipairs(redis.call('LRANGE', ARGV[1]..'queued', 0, ARGV[2] - 1)) do
+  local key = ARGV[1]..'run:'..run
+  if redis.call('HGET', key, 'status') == 'queued' then
+    found[#found + 1] = redis.call('HGETALL', key)
+  else
+    redis.call('LREM', ARGV[1]..'queued', 1, run)
+  end
+end
+return found
+"""
+
+ACTIVE_RUN = """
+local run = redis.call('HGET', ARGV[1]..'session:'..ARGV[2], 'active_run')
+return run and redis.call('HGETALL', ARGV[1]..'run:'..run)
+"""
+
+# assistant and status of each active run: each has a lease, be it over, or is queued
+HAND_OVER = (
+    _OWNS
+    + """
+local P, run, attempt, input, agent = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+if not owns(P, run, attempt) then return 0 end
+redis.call('HSET', P..'run:'..run, 'input', input, 'answered_by', agent)
+return 1
+"""
+)
+
+_UNENDED = """
+local function unended(P)
+  local found = redis.call('ZRANGE', P..'leases', 0, -1)
+  for _, run in ipairs(redis.call('LRANGE', P..'queued', 0, -1)) do found[#found + 1] = run end
+  return found
+end
+"""
+
+ACTIVE_OF_USER = (
+    _OWNS
+    + _UNENDED
+    + """
+local found, P = {}, ARGV[1]
+for _, run in ipairs(unended(P)) do
+  local kept = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
+  if kept[1] == ARGV[2] and ACTIVE[kept[2]] then
+    found[#found + 1] = redis.call('HGETALL', P..'run:'..run)
+  end
+end
+return found
+"""
+)
+
+ACTIVE_AGENTS = (
+    _OWNS
+    + _UNENDED
+    + """
+local found, P = {}, ARGV[1]
+for _, run in ipairs(unended(P)) do
+  local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
+  if kept[1] and ACTIVE[kept[2]] then
+    found[#found + 1] = kept[3] or kept[1]
+    found[#found + 1] = kept[2]
+  end
+end
+return found
+"""
+)
+
+LAST_SEQS = """
+local found = {}
+for i = 2, #ARGV do
+  local of = redis.call('HMGET', ARGV[1]..'session:'..ARGV[i], 'user_id', 'deleted_at', 'last_seq')
+  found[#found + 1] = of[1] and not of[2] and (of[3] or '0') or ''
+end
+return found
+"""
+
+READ_RUN = """
+local kept = redis.call('HMGET', ARGV[1]..'run:'..ARGV[2], 'session_id', 'first_seq', 'last_seq')
+if not kept[2] then return {} end
+return redis.call('ZRANGEBYSCORE', ARGV[1]..'events:'..kept[1], kept[2], kept[3])
+"""
+
+APPROVALS = """
+return {
+  redis.call('HGETALL', ARGV[1]..'approvals:'..ARGV[2]),
+  redis.call('HGETALL', ARGV[1]..'decisions:'..ARGV[2])
+}
+"""
+
+# ARGV run, request, decision
+DECIDE = """
+local P, run, request = ARGV[1], ARGV[2], ARGV[3]
+local asked = redis.call('HGET', P..'approvals:'..run, request)
+if not asked then return false end
+redis.call('HSETNX', P..'decisions:'..run, request, ARGV[4])
+return {asked, redis.call('HGET', P..'decisions:'..run, request)}
+"""
+
 
 _BATCHES_AT_ONCE = 64
 
@@ -51,25 +353,25 @@ class RedisRunStore(RunStore):
 
     def __init__(self, space: RedisSpace) -> None:
         self._space = space
-        self._open = space.script(scripts.OPEN)
-        self._claim = space.script(scripts.CLAIM)
-        self._append = space.script(scripts.APPEND)
-        self._close = space.script(scripts.CLOSE)
-        self._set_status = space.script(scripts.SET_STATUS)
-        self._hand_over = space.script(scripts.HAND_OVER)
-        self._request_cancel = space.script(scripts.REQUEST_CANCEL)
-        self._renew = space.script(scripts.RENEW)
-        self._leased = space.script(scripts.LEASED)
-        self._find = space.script(scripts.FIND)
-        self._by_client = space.script(scripts.BY_CLIENT)
-        self._queued = space.script(scripts.QUEUED)
-        self._last_seqs = space.script(scripts.LAST_SEQS)
-        self._active_run = space.script(scripts.ACTIVE_RUN)
-        self._active_of_user = space.script(scripts.ACTIVE_OF_USER)
-        self._active_agents = space.script(scripts.ACTIVE_AGENTS)
-        self._read_run = space.script(scripts.READ_RUN)
-        self._approvals = space.script(scripts.APPROVALS)
-        self._decide = space.script(scripts.DECIDE)
+        self._open = space.script(OPEN)
+        self._claim = space.script(CLAIM)
+        self._append = space.script(APPEND)
+        self._close = space.script(CLOSE)
+        self._set_status = space.script(SET_STATUS)
+        self._hand_over = space.script(HAND_OVER)
+        self._request_cancel = space.script(REQUEST_CANCEL)
+        self._renew = space.script(RENEW)
+        self._leased = space.script(LEASED)
+        self._find = space.script(FIND)
+        self._by_client = space.script(BY_CLIENT)
+        self._queued = space.script(QUEUED)
+        self._last_seqs = space.script(LAST_SEQS)
+        self._active_run = space.script(ACTIVE_RUN)
+        self._active_of_user = space.script(ACTIVE_OF_USER)
+        self._active_agents = space.script(ACTIVE_AGENTS)
+        self._read_run = space.script(READ_RUN)
+        self._approvals = space.script(APPROVALS)
+        self._decide = space.script(DECIDE)
 
     # -- a run's life ---------------------------------------------------------------------------
 
@@ -77,9 +379,9 @@ class RedisRunStore(RunStore):
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
     ) -> OpenedRun:
         """As `RunStore.open`."""
-        run = rules.initial_run(new, worker=worker, lease_until=lease_until)
+        run = store.initial_run(new, worker=worker, lease_until=lease_until)
         client = "" if new.client_message_id is None else f"={new.client_message_id}"
-        hashes = [_run_fields(run), *map(message_fields, rules.initial_messages(new))]
+        hashes = [_run_fields(run), *map(message_fields, store.initial_messages(new))]
         limits = new.limits or ConcurrencyLimits()
         outcome, *rest = await self._space.run(
             self._open,
@@ -100,13 +402,13 @@ class RedisRunStore(RunStore):
             case b"seen":
                 return OpenedRun(_run(rest[1]), int(rest[0]), is_new=False)
             case b"busy":
-                raise rules.busy_error(new.session_id, rest[0].decode())
+                raise store.busy_error(new.session_id, rest[0].decode())
             case b"crowded":
                 raise limits.user_limit_error(int(rest[0]))
             case b"full":
                 raise limits.queue_full_error(int(rest[0]))
             case _:
-                raise rules.no_session_error(new.session_id)
+                raise store.no_session_error(new.session_id)
 
     async def claim(
         self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None
@@ -132,7 +434,7 @@ class RedisRunStore(RunStore):
             run.answer_id,
             storable(ending.content),
             ending.message_status,
-            _decision_json(rules.CLOSING_DECISION),
+            _decision_json(store.CLOSING_DECISION),
             ending.bytes_used,
             run.user_id,
             *fields_of(further),
@@ -180,7 +482,7 @@ class RedisRunStore(RunStore):
         """As `RunStore.active_agents`."""
         found = await self._space.run(self._active_agents)
         words = [part.decode() for part in found]
-        return rules.statuses_by_agent(zip(words[::2], words[1::2], strict=True))
+        return store.statuses_by_agent(zip(words[::2], words[1::2], strict=True))
 
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""
@@ -263,13 +565,13 @@ class RedisRunStore(RunStore):
         """
         parts = [part for each in approvals for part in (each.request_id, _request_json(each))]
         if not await self._space.run(self._set_status, run.run_id, run.attempt, "waiting", *parts):
-            raise rules.stale_error(run)
+            raise store.stale_error(run)
 
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
         """As `RunStore.approvals`."""
         asked, decided = await self._space.run(self._approvals, run_id)
         decisions = pairs(decided)
-        return rules.oldest_first(
+        return store.oldest_first(
             _approval(request, decisions.get(request_id))
             for request_id, request in pairs(asked).items()
             if request_id not in decisions or not pending_only
@@ -282,7 +584,7 @@ class RedisRunStore(RunStore):
             written = _decision_json(decision)
             row = await self._space.run(self._decide, run_id, request_id, written)
         kept = _approval(*row) if row else None
-        return rules.check_decided(kept, run_id, request_id, decision)
+        return store.check_decided(kept, run_id, request_id, decision)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -349,7 +651,7 @@ def _entries(members: Iterable[bytes], after: int) -> list[Entry]:
 
 
 def _decision_json(decision: Decision) -> bytes:
-    return orjson.dumps(rules.as_json(decision))
+    return orjson.dumps(store.as_json(decision))
 
 
 def _request_json(approval: Approval) -> bytes:
@@ -372,7 +674,7 @@ def _approval(request: bytes, decision: bytes | None) -> Approval:
         request_id=kept["request_id"],
         run_id=kept["run_id"],
         session_id=kept["session_id"],
-        action=rules.restore_action(kept["request_id"], kept["action"]),
+        action=store.restore_action(kept["request_id"], kept["action"]),
         allowed=tuple(kept["allowed"]),
         created_at=moment(kept["created_at"]),
         expires_at=moment(kept["expires_at"]),

@@ -41,15 +41,15 @@ class SessionStoreFactory:
                     raise TypeError(f"A store in memory takes no {', '.join(unknown)}.")
                 return MemorySessionStore()
             case "sqlite":
-                from dataagent_core.session.stores.databases import SQLiteSessionStore
+                from dataagent_core.session.stores.sql import SQLiteSessionStore
 
                 return SQLiteSessionStore(**kwargs)
             case "mysql":
-                from dataagent_core.session.stores.databases import MySQLSessionStore
+                from dataagent_core.session.stores.sql import MySQLSessionStore
 
                 return MySQLSessionStore(**kwargs)
             case "postgres":
-                from dataagent_core.session.stores.databases import PostgresSessionStore
+                from dataagent_core.session.stores.sql import PostgresSessionStore
 
                 return PostgresSessionStore(**kwargs)
             case "redis":

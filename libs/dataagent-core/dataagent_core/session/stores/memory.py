@@ -17,7 +17,7 @@ from uuid import uuid4
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import ConversationStore, MessageStore
 from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
-from dataagent_core.storage.text import storable
+from dataagent_core.storage.database import storable
 
 
 @dataclass(slots=True)

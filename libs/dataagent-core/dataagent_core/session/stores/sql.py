@@ -3,6 +3,11 @@
 `SqlSessionStore` serves all three databases. It holds no connection of its own: `storage.Database`
 runs each unit of work; `databases.py` has the stores that open one. Deleting a session takes its
 messages, runs, events and approvals with it through the tables' foreign keys.
+
+Stores that open a SQL database of their own: SQLite, MySQL/MariaDB, PostgreSQL.
+
+`async with` makes the tables and closes the connections at the end; `init_tables` and `close` do
+the same one by one. The `messages` of a session store share its connections.
 """
 
 from __future__ import annotations
@@ -11,10 +16,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import (
+    URL,
     ColumnElement,
     Connection,
     Row,
@@ -32,11 +39,11 @@ from dataagent_core.engine import Checkpoints, open_checkpoints
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import ConversationStore, MessageStore, Store
 from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
-from dataagent_core.storage import Database
+from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.database import is_storable, storable
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.prepared_statement import PreparedStatement
 from dataagent_core.storage.tables import deleted_sessions, messages, runs, sessions
-from dataagent_core.storage.text import is_storable, storable
 
 _ID = sessions.c.session_id == bindparam("key")
 _SESSION = select(*(sessions.c[f.name] for f in fields(Session)))
@@ -375,3 +382,93 @@ def _delete_expired(connection: Connection, cutoff: datetime) -> int:
 
 def _cutoff(timeout_seconds: float) -> datetime:
     return now() - timedelta(seconds=timeout_seconds)
+
+
+class SQLiteSessionStore(SqlSessionStore):
+    """Sessions in a SQLite file."""
+
+    def __init__(self, path: str | Path = "dataagent.db") -> None:
+        super().__init__(_sqlite(path), is_own=True)
+
+
+class SQLiteMessageStore(SqlMessageStore):
+    """Messages in a SQLite file, of the sessions in the same file."""
+
+    def __init__(self, path: str | Path = "dataagent.db") -> None:
+        super().__init__(_sqlite(path), is_own=True)
+
+
+class MySQLSessionStore(SqlSessionStore):
+    """Sessions in a MySQL or MariaDB database, which has to exist."""
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 3306,
+        user: str = "root",
+        password: str = "",
+        database: str = "dataagent",
+        pool_size: int = 10,
+        max_overflow: int = 20,
+    ) -> None:
+        url = URL.create("mysql", user, password or None, host, port, database)
+        super().__init__(_server(url, pool_size, max_overflow), is_own=True)
+
+
+class MySQLMessageStore(SqlMessageStore):
+    """Messages in a MySQL or MariaDB database, of the sessions in the same database."""
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 3306,
+        user: str = "root",
+        password: str = "",
+        database: str = "dataagent",
+        pool_size: int = 10,
+        max_overflow: int = 20,
+    ) -> None:
+        url = URL.create("mysql", user, password or None, host, port, database)
+        super().__init__(_server(url, pool_size, max_overflow), is_own=True)
+
+
+class PostgresSessionStore(SqlSessionStore):
+    """Sessions in a PostgreSQL database, which has to exist."""
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 5432,
+        user: str = "postgres",
+        password: str = "",
+        database: str = "dataagent",
+        pool_size: int = 10,
+        max_overflow: int = 20,
+    ) -> None:
+        url = URL.create("postgresql", user, password or None, host, port, database)
+        super().__init__(_server(url, pool_size, max_overflow), is_own=True)
+
+
+class PostgresMessageStore(SqlMessageStore):
+    """Messages in a PostgreSQL database, of the sessions in the same database."""
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 5432,
+        user: str = "postgres",
+        password: str = "",
+        database: str = "dataagent",
+        pool_size: int = 10,
+        max_overflow: int = 20,
+    ) -> None:
+        url = URL.create("postgresql", user, password or None, host, port, database)
+        super().__init__(_server(url, pool_size, max_overflow), is_own=True)
+
+
+def _sqlite(path: str | Path) -> Database:
+    return open_database(URL.create("sqlite", database=str(path)))
+
+
+def _server(url: URL, pool_size: int, max_overflow: int) -> Database:
+    return open_database(url, pool_size=pool_size, max_overflow=max_overflow)

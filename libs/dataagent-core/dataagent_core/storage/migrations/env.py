@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from dataagent_core.config.settings import Settings
 from dataagent_core.errors import Misconfigured
 from dataagent_core.storage import open_database
-from dataagent_core.storage.mcp import metadata
+from dataagent_core.storage.tables import metadata
 
 
 def _run(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.catalogue import search
-from dataagent_core.data.catalogue.words import synonyms, words
+from dataagent_core.data.catalogue.search import synonyms, words
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Table
 
 from .company import company_catalogue

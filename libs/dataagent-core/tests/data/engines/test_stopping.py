@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.data.engines import EngineOptions, Statement, StatementInterrupted
-from dataagent_core.data.engines.mysql_types import Field
-from dataagent_core.data.engines.mysql_wire import RowStream
+from dataagent_core.data.engines.mysql_wire import Field, RowStream
 from dataagent_core.errors import QueryFailed, QueryTimedOut, SourceUnavailable
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

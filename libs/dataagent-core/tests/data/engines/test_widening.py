@@ -23,8 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.engines import EngineOptions, SchemaChanged, open_engine
-from dataagent_core.data.engines.text_columns import NumericColumn
-from dataagent_core.data.engines.value_columns import ValueColumn
+from dataagent_core.data.engines.column_builders import NumericColumn, ValueColumn
 
 FEW = EngineOptions(batch_rows=3)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)

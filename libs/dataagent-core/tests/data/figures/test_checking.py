@@ -8,7 +8,7 @@ from typing import Any
 from inline_snapshot import snapshot
 
 from dataagent_core.data.figures import ResultTable, check_figures, find_figures, to_metadata
-from dataagent_core.data.figures.reading import MAX_TEXT
+from dataagent_core.data.figures.extraction import MAX_TEXT
 from dataagent_core.data.types import ResultColumn
 
 from .corpus import table

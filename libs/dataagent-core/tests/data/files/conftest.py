@@ -15,7 +15,7 @@ import pytest
 
 from dataagent_core.data.files import FileLimits, LoadedTable, load_files
 from dataagent_core.data.files.build import build
-from dataagent_core.data.files.tables import InputFile
+from dataagent_core.data.files.types import InputFile
 
 LIMITS = FileLimits(timeout_seconds=60, threads=1)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from dataagent_core.data.files.columns import column_names, table_name
 from dataagent_core.data.files.headers import find_header
-from dataagent_core.data.files.names import column_names, table_name
 
 from .conftest import quick
 

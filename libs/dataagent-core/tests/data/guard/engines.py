@@ -15,7 +15,7 @@ import psycopg
 import pymysql
 from sqlalchemy import make_url
 
-from dataagent_core.data.guard import parse, render, resolve
+from dataagent_core.data.sql import parse, render, resolve
 from tests.services import fresh_database
 
 from .chinook import catalogue, statements

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from dataagent_core.data.guard import Reason, parse, render, resolve
+from dataagent_core.data.sql import Reason, parse, render, resolve
 from dataagent_core.errors import QueryRefused, UnknownName
 
 from .chinook import catalogue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataagent_core.data.guard import parse
+from dataagent_core.data.sql import parse
 from dataagent_core.errors import QueryRefused
 
 from .engines import DIALECTS, Engine, guarded

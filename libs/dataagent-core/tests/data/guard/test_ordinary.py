@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.data.guard import parse, resolve, tables_of
+from dataagent_core.data.sql import parse, resolve, tables_of
 
 from .chinook import TABLES, catalogue
 from .engines import DIALECTS, Engine, guarded

@@ -8,7 +8,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.data.guard import parse, render, resolve
+from dataagent_core.data.sql import parse, render, resolve
 from dataagent_core.errors import QueryRefused, UnknownName
 
 from .chinook import catalogue

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from dataagent_core.data.guard import parse, render, resolve, tables_of
+from dataagent_core.data.sql import parse, render, resolve, tables_of
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import QueryRefused, UnknownName
 

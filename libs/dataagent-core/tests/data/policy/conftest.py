@@ -16,8 +16,8 @@ import pymysql
 import pytest
 from sqlalchemy import make_url
 
-from dataagent_core.data.guard import ParsedStatement, parse, render, resolve
 from dataagent_core.data.policy import PolicySet, compile_in, visible_catalogue
+from dataagent_core.data.sql import ParsedStatement, parse, render, resolve
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 from tests.services import fresh_database
 

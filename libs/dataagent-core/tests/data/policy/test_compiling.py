@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from sqlglot import exp, parse_one
 
-from dataagent_core.data.guard import ParsedStatement, parse, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict
+from dataagent_core.data.sql import ParsedStatement, parse, render
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import DataDenied, UnknownName
 

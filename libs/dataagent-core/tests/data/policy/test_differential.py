@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict, visible_catalogue
+from dataagent_core.data.sql import ParsedStatement, render
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
 BLOCKS = 5

@@ -14,8 +14,8 @@ import pymysql
 import pytest
 from sqlglot import exp
 
-from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import compile_in, policies_from_dict, visible_catalogue
+from dataagent_core.data.sql import ParsedStatement, render
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
 Connect = Callable[[str, Path], AbstractContextManager[Any]]

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from dataagent_core.data.guard import parse, render, resolve
 from dataagent_core.data.policy import (
     Policy,
     PolicySet,
@@ -24,6 +23,7 @@ from dataagent_core.data.policy import (
     visible_catalogue,
 )
 from dataagent_core.data.policy.filters import parse_filter
+from dataagent_core.data.sql import parse, render, resolve
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import BadInput
 

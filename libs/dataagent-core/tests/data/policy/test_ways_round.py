@@ -22,8 +22,8 @@ import psycopg
 import pymysql
 import pytest
 
-from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import compile_in, policies_from_dict, visible_catalogue
+from dataagent_core.data.sql import ParsedStatement, render
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import DataDenied, QueryRefused, UnknownName
 

@@ -294,7 +294,7 @@ DECIMALS = st.decimals(
 def test_statistics_equal_what_python_computes(
     pieces: list[list[int | None]], decimals: list[Decimal | None]
 ) -> None:
-    from dataagent_core.data.results.statistics import ColumnMeter
+    from dataagent_core.data.results.stored_result import ColumnMeter
 
     meter = ColumnMeter(pa.int64())
     for piece in pieces:

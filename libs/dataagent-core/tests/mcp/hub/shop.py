@@ -16,7 +16,7 @@ from dataagent_core.app.assembly import Core
 from dataagent_core.events import AnyEvent, HITLRequestEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.mcp.gateway.call_log import CallFilter, CallRow
-from dataagent_core.mcp.servers.servers import NewServer
+from dataagent_core.mcp.servers.registration import NewServer
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 from dataagent_core.runs import Run, RunOptions
 from tests.programs import Program as Running

@@ -17,8 +17,7 @@ import pytest
 
 from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.types import CallFailed, ConnectionKey, ServerSpec
-from dataagent_core.mcp.wire.confinement import USER, Confinement
-from dataagent_core.mcp.wire.process_limits import ProcessLimiter
+from dataagent_core.mcp.wire.confinement import USER, Confinement, ProcessLimiter
 from dataagent_core.network import HostPolicy
 from dataagent_core.sandbox import SandboxLimits
 from dataagent_core.sandbox.cgroups import Cgroups

@@ -11,7 +11,7 @@ import pytest
 
 from dataagent_core.config import Settings
 from dataagent_core.mcp.types import CallFailed
-from dataagent_core.mcp.wire.library_log import quiet_library
+from dataagent_core.mcp.wire.connect import quiet_library
 from dataagent_core.telemetry import configure_logging
 from tests.waiting import WAIT_SECONDS, until
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from dataagent_core.sandbox import bwrap_command
+from dataagent_core.sandbox import bwrap
 from dataagent_core.sandbox.bwrap import BwrapWall
 from dataagent_core.sandbox.docker import DockerWall
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
@@ -124,12 +124,12 @@ async def broken(
 ) -> AsyncGenerator[Ground]:
     """A wall whose runner does not set its filter of system calls."""
     runner = tmp_path / "runner"
-    shutil.copytree(Path(bwrap_command.__file__).parent / "runner", runner)
+    shutil.copytree(Path(bwrap.__file__).parent / "runner", runner)
     calls = runner / "system.py"
     text = calls.read_text()
     assert "def set_filter(program: bytes) -> None:" in text
     calls.write_text(f"{text}\n\ndef set_filter(program: bytes) -> None:\n    return\n")
-    monkeypatch.setattr(bwrap_command, "_RUNNER", runner)
+    monkeypatch.setattr(bwrap, "_RUNNER", runner)
     sandboxes = Sandboxes(
         _wall(request.param, request, runner),
         limits=WITH_RUNNER if request.param == "docker" else LIMITS,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dataagent_core.errors import SessionNotFound
 from dataagent_core.runs.types import Batch
 from dataagent_core.session.types import Message, now
-from dataagent_core.storage.text import storable
+from dataagent_core.storage.database import storable
 from tests.requirements import requirement
 from tests.stores import Stores, batch, ending, new_run
 from tests.tiers import examples

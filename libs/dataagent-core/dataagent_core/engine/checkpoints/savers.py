@@ -1,0 +1,197 @@
+"""The strict serialiser, which remembers what it has read or written.
+
+A thread's history is read anew at every turn, and reading a message means building a model: at a
+few hundred messages that costs more than the turn. What was written never changes, so a value is
+kept under its own bytes and shared; only containers are copied, because LangGraph fills them.
+
+Who may still write to a thread: asked before every write of a run's.
+
+A process that was frozen does not know that its run was taken over. What it would write to the
+thread then hides the turns that came since. Who owns the run puts a fence up in the run's own task
+(`runs/execution.py`); savers pass it. Where none stands, as for a thread without a run, all may write.
+
+Where LangGraph keeps its threads: one `Checkpoints` a process, one saver a run.
+
+The savers are LangGraph's own. Ours to decide: the strict serialiser (a checkpoint never names code
+to run), one saver object per run (savers lock), and that a thread is deleted whole or not at all
+(its messages are deltas on earlier checkpoints).
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+)
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
+
+Fence = Callable[[], Awaitable[None]]
+"""Raises `StaleAttempt` for a run that is no longer this process's."""
+
+_fence: ContextVar[Fence | None] = ContextVar("fence", default=None)
+
+
+def fence_threads(fence: Fence) -> None:
+    """Have every write to a thread, of this task and of those it starts, pass a fence."""
+    _fence.set(fence)
+
+
+async def check_fence() -> None:
+    """Pass the fence, if one stands.
+
+    Raises:
+        StaleAttempt: the run is no longer this process's.
+    """
+    fence = _fence.get()
+    if fence is not None:
+        await fence()
+
+
+class FencedSaver(BaseCheckpointSaver[Any]):
+    """A saver that passes the fence before it writes. Stands before LangGraph's own class."""
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        await check_fence()
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Keep what a task wrote."""
+        await check_fence()
+        await super().aput_writes(config, writes, task_id, task_path)
+
+
+_MAX_BYTES = 4 * 1024 * 1024
+_OBJECT_BYTES = 3 * 1024
+"""What a message takes in memory besides its own text."""
+
+
+class CachingSerialiser(JsonPlusSerializer):
+    """LangGraph's serialiser, restricted to plain data and LangChain's own types."""
+
+    def __init__(self, *, max_bytes: int = _MAX_BYTES) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+        self._kept: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
+        self._bytes = 0
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """The value's bytes. It will be read back at the next turn, so it is kept now."""
+        data = super().dumps_typed(obj)
+        self._keep(data, _copy_containers(obj))
+        return data
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """The value, with containers of its own."""
+        key = (data[0], bytes(data[1]))
+        with self._lock:
+            value = self._kept.get(key, _ABSENT)
+            if value is not _ABSENT:
+                self._kept.move_to_end(key)
+        if value is _ABSENT:
+            value = super().loads_typed(data)
+            self._keep(key, value)
+        return _copy_containers(value)
+
+    def _keep(self, key: tuple[str, bytes], value: Any) -> None:
+        size = _size(key)
+        if size > self._max_bytes // 2:
+            return
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = value
+                self._bytes += size
+            while self._bytes > self._max_bytes:
+                dropped, _ = self._kept.popitem(last=False)
+                self._bytes -= _size(dropped)
+
+
+_ABSENT = object()
+
+
+def _size(key: tuple[str, bytes]) -> int:
+    """About how much memory a value takes that is kept under its bytes."""
+    return len(key[1]) + _OBJECT_BYTES
+
+
+def _copy_containers(value: Any) -> Any:
+    """The value with its lists, dictionaries and snapshots copied; messages are shared."""
+    # stored values of any shape
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is list:
+        return [_copy_containers(item) if type(item) in _CONTAINERS else item for item in value]
+    if kind is dict:
+        return {
+            key: _copy_containers(item) if type(item) in _CONTAINERS else item
+            for key, item in value.items()
+        }
+    return _DeltaSnapshot(_copy_containers(value.value)) if kind is _DeltaSnapshot else value
+
+
+_CONTAINERS = frozenset({list, dict, _DeltaSnapshot})
+
+
+class Checkpoints(ABC):
+    """The threads of all sessions."""
+
+    @abstractmethod
+    async def setup(self) -> None:
+        """Create the tables if they are not there."""
+
+    @abstractmethod
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """A saver for one run."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Release connections."""
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a thread."""
+        await self.saver().adelete_thread(session_id)
+
+
+class _MemorySaver(FencedSaver, InMemorySaver):
+    """LangGraph's, behind the fence."""
+
+
+class MemoryCheckpoints(Checkpoints):
+    """Threads for the lifetime of the process."""
+
+    def __init__(self) -> None:
+        self._saver = _MemorySaver(serde=CachingSerialiser())
+
+    async def setup(self) -> None:
+        """Nothing to create."""
+
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """The one saver; it holds no lock."""
+        return self._saver
+
+    async def close(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,194 @@
+"""What someone asks of a server's registration, made complete. Pure.
+
+Secrets are shown as `••••`; who sends that back keeps what is stored. A server has an address or a
+command, so who names the one gives up the other. Above: `service.py`, `administration.py`.
+
+A server as people see it: how it is reached, how it is, and which tools it has.
+
+Above: `service.py`, `administration.py`, `trial.py`. Below: `hub.py`.
+
+Trying a server out: connect as a user's sessions would, and tell how it went.
+
+The first answer counts, a failure too; nobody waits for a second try. Above: `service.py`,
+`administration.py`. Below: `hub.py`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import SecretStr
+
+from dataagent_core.errors import BadInput
+from dataagent_core.identity.sealing import MASK
+from dataagent_core.mcp.connections.connection import ServerConnection
+from dataagent_core.mcp.servers.registration import ServerFields
+from dataagent_core.mcp.types import CatalogueTool, ConnectionStatus, ServerSpec
+
+if TYPE_CHECKING:
+    from dataagent_core.mcp.hub import McpHub
+
+
+_CONNECTION_FIELDS = ("transport", "command", "args", "cwd", "env", "url", "headers", "proxy_url")
+
+
+def complete_fields(sent: ServerFields, stored: ServerSpec | None = None) -> ServerFields:
+    """The fields with stored secrets in place of masks, and one way to reach the server.
+
+    Raises:
+        BadInput: a mask stands for something that is not stored.
+    """
+    fields = ServerFields(**sent)
+    for name in ("env", "headers"):
+        given = fields.get(name)
+        if given is not None:
+            fields[name] = _restore_secrets(given, getattr(stored, name, None) or {}, name)
+    for name in ("url", "proxy_url"):
+        shown = fields.get(name)
+        if shown is not None and MASK in shown:
+            fields[name] = _restore_url(shown, getattr(stored, name, None))
+    return _single_endpoint(fields, stored)
+
+
+def changes_connection(old: ServerSpec, new: ServerSpec) -> bool:
+    """Whether a change concerns what is started or connected to."""
+    return any(getattr(old, name) != getattr(new, name) for name in _CONNECTION_FIELDS)
+
+
+def apply_fields(spec: ServerSpec, fields: ServerFields) -> ServerSpec:
+    """The server as it will be."""
+    values: dict[str, Any] = dict(fields)  # Any: a field of each type
+    return replace(spec, **values)
+
+
+def mask_secrets(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+    """The names of secrets, each with a mask."""
+    return dict.fromkeys(secrets, MASK)
+
+
+def mask_url(url: str | None) -> str | None:
+    """An address without what may be secret in it: login and values of its query."""
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return MASK
+    place = parts.netloc.rpartition("@")
+    host = f"{MASK}@{place[2]}" if place[1] else parts.netloc
+    pairs = [name.partition("=") for name in parts.query.split("&") if name]
+    query = "&".join(f"{name}={MASK}" if equals else name for name, equals, _ in pairs)
+    return urlunsplit((parts.scheme, host, parts.path, query, ""))
+
+
+def _restore_secrets(
+    sent: Mapping[str, SecretStr], stored: Mapping[str, SecretStr], what: str
+) -> dict[str, SecretStr]:
+    found = {
+        name: stored.get(name, value) if value.get_secret_value() == MASK else value
+        for name, value in sent.items()
+    }
+    unknown = sorted(name for name, value in found.items() if value.get_secret_value() == MASK)
+    if unknown:
+        raise BadInput(
+            f"{MASK} keeps a value that is stored, and {what} has none for "
+            f"{', '.join(unknown)[:200]}. Send the value."
+        )
+    return found
+
+
+def _restore_url(shown: str, stored: str | None) -> str:
+    """The stored address that was shown so."""
+    if stored is None or mask_url(stored) != shown:
+        raise BadInput(f"The address has {MASK} in it and is not the stored one. Send all of it.")
+    return stored
+
+
+def _single_endpoint(fields: ServerFields, stored: ServerSpec | None) -> ServerFields:
+    """With an address no command, with a command no address."""
+    has_command, has_url = bool(fields.get("command")), bool(fields.get("url"))
+    if has_command and not has_url:
+        if fields.get("transport", "auto") == "auto":
+            fields["transport"] = "stdio"
+        if stored is not None and stored.url is not None:
+            fields.update(url=None, headers=fields.get("headers", {}))
+    if has_url and not has_command and stored is not None and stored.command is not None:
+        fields.update(command=None, args=(), env=fields.get("env", {}), cwd=None)
+        fields.update(transport=fields.get("transport", "auto"), template_id=None)
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class ServerView:
+    """A server as someone sees it: how it is, and which tools it has."""
+
+    spec: ServerSpec
+    status: ConnectionStatus
+    tools: tuple[CatalogueTool, ...] = ()
+    has_credentials: bool = False
+    """Whether the user brings credentials of their own to a shared server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of trying a server out."""
+
+    view: ServerView
+    is_ready: bool
+    duration_ms: float
+
+
+async def view_of(
+    hub: McpHub, spec: ServerSpec, *, user_id: str, has_credentials: bool = False
+) -> ServerView:
+    """A server with its status and its tools."""
+    status = await hub.status_of(spec, user_id=user_id)
+    return ServerView(spec, status, await tools_of(hub, spec), has_credentials)
+
+
+async def tools_of(hub: McpHub, spec: ServerSpec) -> tuple[CatalogueTool, ...]:
+    """A server's tools; of one that nobody has connected to here, as they were last seen."""
+    found = hub.catalogue.tools_of(spec.server_id)
+    if not found and spec.scope == "user":
+        found = await hub.catalogue.list(server_id=spec.server_id)
+    return tuple(tool for tool in found if tool.status != "removed")
+
+
+_SHARED = "shared"
+_FAILING = frozenset({"backoff", "auth_required"})
+
+
+async def run_trial(hub: McpHub, spec: ServerSpec, *, user_id: str) -> Trial:
+    """Connect to a server, and say how it went.
+
+    Raises:
+        TooManyServers: the user has as many connections as they may.
+    """
+    started = time.monotonic()
+    session_id = f"test:{uuid.uuid4().hex}"
+    status = ConnectionStatus("disabled", "It is disabled.")
+    if not spec.disabled:
+        try:
+            connection = await _fresh_connection(hub, spec, user_id=user_id, session_id=session_id)
+            status = await connection.wait_for_outcome(spec.connect_timeout_seconds)
+        finally:
+            hub.pool.release(session_id)
+    view = replace(await view_of(hub, spec, user_id=user_id), status=status)
+    return Trial(view, status.state == "ready", (time.monotonic() - started) * 1000)
+
+
+async def _fresh_connection(
+    hub: McpHub, spec: ServerSpec, *, user_id: str, session_id: str
+) -> ServerConnection:
+    """The user's connection; in place of one of their own that fails, a new one."""
+    connection = hub.pool.lease(spec, user_id=user_id, session_id=session_id)
+    principal = connection.key.principal
+    if connection.status.state in _FAILING and principal != _SHARED:
+        await hub.pool.drop(spec.server_id, principal=principal)
+        connection = hub.pool.lease(spec, user_id=user_id, session_id=session_id)
+    return connection
