@@ -26,7 +26,7 @@ from dataagent_core.events import (
     event_to_wire,
 )
 from dataagent_core.hitl import ActionRequest
-from dataagent_server.api.web.chat_events import chat_event
+from dataagent_server.api.web.chat import chat_event
 from dataagent_server.ws import protocol
 from scripts.reference.settings import kind
 from scripts.reference.tables import code, in_cell, table

@@ -9,7 +9,7 @@ from functools import cache
 from dataagent_core.config import Settings
 from dataagent_core.config.settings import variables
 from dataagent_core.events import EVENT_CLASSES
-from dataagent_server.api.web.chat_events import chat_event
+from dataagent_server.api.web.chat import chat_event
 from dataagent_server.config import ServerSettings
 from dataagent_server.ws import protocol
 from scripts.reference import api, commands

@@ -21,7 +21,7 @@ from typing import ClassVar
 import aiohttp
 
 from dataagent_client import ApiError, ClientError, DataAgentClient, Received
-from dataagent_client.backoff import Backoff
+from dataagent_client.http import Backoff
 from dataagent_core.events import DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from tests.end_to_end.server import KEY, Server

@@ -22,8 +22,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
-from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import Cleaner, printable
+from dataagent_cli.ui.markdown import BlockSplitter
 from dataagent_core.agents.packages import BadPackage, read_package
 from dataagent_core.agents.routing import choose
 from dataagent_core.data.catalogue.search import words
@@ -54,10 +54,9 @@ from dataagent_core.telemetry.logs import Scrubber
 from dataagent_core.workspace.file_kinds import plain_stem, shown_name
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.search import Budget, InvalidGlobPatternError, SearchScope, glob
-from dataagent_harbor.figures import numbers_in
-from dataagent_harbor.row_comparison import has_order
+from dataagent_harbor.scoring import has_order, numbers_in
 from dataagent_offline.model import next_turn
-from dataagent_server.api.download import content_disposition
+from dataagent_server.api.streaming import content_disposition
 from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
 from tests.superlinear.families import Family
 from tests.waiting import WAIT_SECONDS

@@ -15,7 +15,7 @@ from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.input.piped import NotText
 from dataagent_cli.interrupts import Stopped
 from dataagent_cli.ui.clean import printable
-from dataagent_cli.ui.hints import hint_for
+from dataagent_cli.ui.describe import hint_for
 from dataagent_core.errors import BadInput, DataAgentError
 
 

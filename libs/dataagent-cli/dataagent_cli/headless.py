@@ -123,7 +123,7 @@ async def answer_question(
     from dataagent_cli.ui import BufferedView
 
     if isinstance(view, BufferedView):
-        from dataagent_cli.data.answer_output import CompletedAnswer, write_csv, write_json
+        from dataagent_cli.data.formats import CompletedAnswer, write_csv, write_json
 
         answer = CompletedAnswer(view, end, conversation.session_id)
         if output_format == "csv":

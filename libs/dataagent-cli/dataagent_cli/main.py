@@ -3,6 +3,11 @@
 Nothing is imported before the command line is understood, so that `--help` answers at once and a
 typing error costs nothing. The work is done by `headless.py`, `repl_loop.py`, `data/` and
 `setup/`.
+
+How the process ends: with its work done, or by Ctrl-C while it still loads.
+
+Used before anything else is imported, so it imports little itself. Above: `main.py`. What Ctrl-C
+means once something is under way is in `interrupts.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +16,14 @@ import gc
 import os
 import sys
 
-from dataagent_cli import exit_codes, process_exit
+from dataagent_cli import exit_codes
 from dataagent_cli.arguments import CliOptions, parse
 
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.data.context import DataCommandContext
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from dataagent_core.app.assembly import Core
     from dataagent_core.config import SessionState, Settings
     from dataagent_core.data.runtime import DataRuntime
+
 
 _NOT_A_TERMINAL = """\
 error: Standard input and output are not a terminal, so there is nobody to talk to.
@@ -47,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(argv)
     os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
     gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
-    return process_exit.exit_process(_main(None))
+    return exit_process(_main(None))
 
 
 def _main(argv: Sequence[str] | None) -> int:
@@ -58,7 +66,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return exit_codes.FAILED
     options = parse(argv)
     if argv is None:
-        process_exit.exit_on_interrupt()
+        exit_on_interrupt()
     has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if options.command is None and options.question is None and not has_person:
         sys.stderr.write(_NOT_A_TERMINAL)
@@ -76,8 +84,8 @@ def _talk(options: CliOptions) -> int:
     from dataagent_cli.early_prompt import EarlyPrompt
 
     early = EarlyPrompt()
-    if process_exit.exits_on_interrupt():
-        process_exit.exit_on_interrupt(early)
+    if exits_on_interrupt():
+        exit_on_interrupt(early)
     with early:
         return run(options, early=early)
 
@@ -93,7 +101,7 @@ def run(
 
     streams = streams or Streams.standard(early)
     try:
-        process_exit.leave_interrupts_to_loop()
+        leave_interrupts_to_loop()
         return asyncio.run(_start(options, streams))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return exit_codes.INTERRUPTED
@@ -217,7 +225,7 @@ async def _run_data_command(settings: Settings, options: CliOptions, streams: St
 
 def _data_context(data: DataRuntime, settings: Settings, streams: Streams) -> DataCommandContext:
     from dataagent_cli.data.context import DataCommandContext
-    from dataagent_cli.ui.terminals import graphics
+    from dataagent_cli.ui.graphics import graphics
 
     outputs, shown = settings.home_dir / "outputs", graphics(settings.graphics)
     return DataCommandContext(data, _user_id(), streams, settings.prices, outputs, shown)
@@ -276,8 +284,7 @@ def _conversation(
 
 
 def _rules(settings: Settings, options: CliOptions) -> TurnRules:
-    from dataagent_cli.budget import max_tokens
-    from dataagent_cli.turn import TurnRules
+    from dataagent_cli.turn import TurnRules, max_tokens
 
     amount = options.max_budget
     return TurnRules(
@@ -291,7 +298,7 @@ async def _resume(conversation: Conversation, options: CliOptions, view: View) -
     """Go on with the conversation that is asked for; at a terminal its end is shown later."""
     if options.resume is None and not options.is_continued:
         return
-    from dataagent_cli.resume import wait_for_recovery
+    from dataagent_cli.conversation import wait_for_recovery
 
     if options.resume:
         await conversation.resume(options.resume)
@@ -363,3 +370,46 @@ async def _interact_with_server(
         prices=settings.prices,
         picks_session=picks_session,
     )
+
+
+def exit_process(code: int) -> NoReturn:
+    """End the process. All is closed; to take its objects apart one by one would help nobody."""
+    import atexit
+
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] what os._exit would leave out
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, full, or nobody reads any more
+            code = code or exit_codes.FAILED
+    os._exit(code)
+
+
+def exit_on_interrupt(early: EarlyPrompt | None = None) -> None:
+    """Let Ctrl-C end the process while it loads, when nothing is begun that could be lost.
+
+    An import that is broken off may leave its lock behind, or fail with an error of its own.
+    """
+    import signal
+
+    def interrupted(*_: object) -> None:
+        if early is not None:
+            early.abandon()
+        os._exit(exit_codes.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, interrupted)
+
+
+def exits_on_interrupt() -> bool:
+    """Whether Ctrl-C would end the process here and now."""
+    import signal
+
+    return getattr(signal.getsignal(signal.SIGINT), "__module__", None) == __name__
+
+
+def leave_interrupts_to_loop() -> None:
+    """Leave Ctrl-C to the event loop, which is about to start."""
+    if exits_on_interrupt():
+        import signal
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,30 +1,189 @@
 """Puts a sitting at the terminal together: the line, its completion, its commands, and the loop.
 
 Above: `main.py`, which knows who answers. Below: `repl_loop.py`, `input/`, `commands/`.
+
+The conversation at a terminal: read a line, run a command or take a turn, again.
+
+Holds the loop and nothing else; the line comes from `input/`, a command from `commands/`, the
+answer from `conversation.py`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands import Command, CommandContext, builtin_commands
-from dataagent_cli.commands.sessions import SESSIONS
+from dataagent_cli import exit_codes
+from dataagent_cli.commands import (
+    Command,
+    CommandContext,
+    CommandOutcome,
+    Commands,
+    builtin_commands,
+)
+from dataagent_cli.commands.conversation import SESSIONS
+from dataagent_cli.commands.registry import command_name, is_command
+from dataagent_cli.conversation import show_resumed
+from dataagent_cli.data.files import CannotWrite
+from dataagent_cli.external_programs import attachment, run_command
+from dataagent_cli.failures import explain_line
 from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.dialogs import Dialogs
-from dataagent_cli.input.history import open_history
-from dataagent_cli.input.keyboard import Keyboard
-from dataagent_cli.input.toolbar import toolbar_of
-from dataagent_cli.repl_loop import ReplLoop
-from dataagent_cli.resume import show_resumed
+from dataagent_cli.input.keyboard import Keyboard, open_history, toolbar_of
+from dataagent_cli.interrupts import run_stoppable
+from dataagent_core.errors import DataAgentError
+from dataagent_core.models.directives import is_directive
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.input.mentions import Mentions
     from dataagent_cli.streams import Streams
+    from dataagent_cli.turn import TurnEnd
     from dataagent_cli.ui import View
     from dataagent_core.config import Prices
+
+
+logger = logging.getLogger(__name__)
+
+
+class ReplLoop:
+    """One sitting at the terminal."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        keyboard: Keyboard,
+        view: View,
+        commands: Commands,
+        streams: Streams,
+        *,
+        dialogs: Dialogs | None = None,
+        mentions: Mentions | None = None,
+    ) -> None:
+        """Without `dialogs` nobody is asked; without `mentions` an `@` means nothing."""
+        self._dialogs = dialogs or Dialogs(is_interactive=False)
+        self._mentions = mentions
+        self._streams = streams
+        self._conversation = conversation
+        self._keyboard = keyboard
+        self._view = view
+        self._commands = commands
+
+    async def run(self) -> int:
+        """Until `/quit`, Ctrl-D, or Ctrl-C twice; the exit status."""
+        is_leaving, text = False, ""
+        while True:
+            try:
+                line = await self._keyboard.read(text)
+            except EOFError:
+                break
+            except KeyboardInterrupt:
+                if is_leaving:
+                    break
+                is_leaving, text = True, ""
+                self._view.note("hint: Ctrl-C again, Ctrl-D or /quit leaves.")
+                continue
+            outcome = await self._handle_line(line) if line else CommandOutcome()
+            is_leaving, text = False, outcome.text
+            if outcome.is_end:
+                break
+        if self._conversation.session_id:
+            where = self._conversation.host.address
+            server = f"--server {where} " if where else ""
+            self._view.note(
+                f"hint: continue with: dataagent {server}--resume {self._conversation.session_id}"
+            )
+        return exit_codes.OK
+
+    async def _handle_line(self, line: str) -> CommandOutcome:
+        """Do what a line says; what comes next. Errors are told and the sitting goes on."""
+        try:
+            return await self._run_line(line)
+        except (DataAgentError, CannotWrite, OSError) as error:
+            if isinstance(error, OSError):
+                logger.warning("a line came to nothing", exc_info=error)
+            self._view.note(explain_line(error).text)
+            return CommandOutcome()
+
+    async def _run_line(self, line: str) -> CommandOutcome:
+        """Run a command, or ask. Ctrl-C stops either."""
+        outcome = await run_stoppable(self._interpret(line))
+        if outcome.message is None:
+            return outcome
+        return CommandOutcome(text=await self._ask(outcome.message), is_end=outcome.is_end)
+
+    async def _interpret(self, line: str) -> CommandOutcome:
+        """What comes of a command, here or in the shell; any other line is a message."""
+        if line.startswith("!") and not await self._is_directive(line):
+            await self._shell(line.removeprefix("!").strip())
+            return CommandOutcome()
+        return await self._command(line) if is_command(line) else CommandOutcome(message=line)
+
+    async def _command(self, line: str) -> CommandOutcome:
+        found = self._commands.parse(line)
+        if found is None:
+            return await self._skill(line)
+        command, rest = found
+        context = CommandContext(
+            self._conversation, self._view, self._commands, self._streams, self._dialogs
+        )
+        return await command.run(context, rest)
+
+    async def _skill(self, line: str) -> CommandOutcome:
+        """Send a line that begins with a skill; say what is near to one that does not."""
+        names = [each.name for each in (await self._conversation.skills()).known]
+        if command_name(line) in names:
+            return CommandOutcome(message=line)
+        near = self._commands.nearest(line, names)
+        hint = f"did you mean /{near}?" if near else "/help shows the commands, /skills the skills."
+        self._view.note(f"unknown command {line.split(maxsplit=1)[0]}\nhint: {hint}")
+        return CommandOutcome()
+
+    async def _is_directive(self, line: str) -> bool:
+        """Whether a line is for the scripted model, whose directives look like shell commands."""
+        return is_directive(line) and await self._conversation.model() == "scripted"
+
+    async def _shell(self, command: str) -> None:
+        """Run a command of the person's own; its output goes along with the next message."""
+        if not command:
+            self._view.note("usage: !COMMAND runs a command in your shell")
+            return
+        status, output = await run_command(command, self._streams)
+        ended = "" if status == 0 else "stopped · " if status < 0 else f"status {status} · "
+        if not output.strip():
+            self._view.note(f"{ended}no output")
+            return
+        self._conversation.pending_attachments.append(attachment(command, status, output))
+        self._view.note(f"{ended}the output goes along with your next message (/new forgets it)")
+
+    async def _mentioned_texts(self, message: str) -> list[str]:
+        """What a message names with `@`, to be sent along; a line says what it is."""
+        if self._mentions is None or "@" not in message:
+            return []
+        found = await self._mentions.attach(message)
+        for each in found:
+            self._view.note(each.note)
+        return [each.text for each in found]
+
+    async def _ask(self, message: str) -> str:
+        """Send a message and show the answer; what is in the line after it."""
+        with self._keyboard.listen_during_turn(self._view.note) as listen_during_turn:
+            await self._show_answer(message)
+        return "" if listen_during_turn is None else listen_during_turn.text_after(message)
+
+    async def _send(self, message: str) -> TurnEnd:
+        return await self._conversation.ask(message, await self._mentioned_texts(message))
+
+    async def _show_answer(self, message: str) -> None:
+        try:
+            end = await run_stoppable(self._send(message))
+        except DataAgentError as error:
+            self._view.note(explain_line(error).text)
+            return
+        if end.done.reason in ("failed", "timeout") and not end.is_interrupted:
+            self._view.note("hint: /retry sends the message again.")
 
 
 async def run_repl(

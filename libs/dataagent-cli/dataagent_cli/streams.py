@@ -1,17 +1,21 @@
 """The program's three streams: which of them a person is at, and the view that fits.
 
 Tests hand in their own; nothing else in the package touches `sys.stdout`.
+
+Signs of ours that a terminal's encoding lacks, as plain ASCII.
+
+Only where the locale has no UTF-8: what can be encoded stays as it is, other text gets `?`.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from dataagent_cli.ui.ascii_fallback import register_ascii_fallback
 from dataagent_cli.ui.clean import printable
 
 if TYPE_CHECKING:
@@ -20,6 +24,49 @@ if TYPE_CHECKING:
     from dataagent_cli.early_prompt import EarlyPrompt
     from dataagent_cli.ui import View
     from dataagent_core.config import Prices
+
+
+NAME = "dataagent-plain"
+"""What the error handler is called; a stream is told it by `errors=`."""
+_BRAILLE = range(0x2801, 0x2900)
+_SIGNS = {
+    **dict.fromkeys("─━", "-"),
+    **dict.fromkeys("│┃", "|"),
+    **dict.fromkeys("▏▎▍▌▋▊▉█▇▆", "#"),
+    **dict.fromkeys("▅▄", "="),
+    **dict.fromkeys("▃▂▁", "_"),
+    **dict.fromkeys("·•▪●◦", "*"),
+    **dict.fromkeys("❯▷", ">"),
+    **dict.fromkeys("▤▥☰⧉", "#"),
+    **dict.fromkeys("⌕✻✎⇅", "*"),
+    "…": "...",
+    "≈": "~",
+    "└": "`",
+    "→": "->",
+    "−": "-",
+    "✓": "ok",
+    "✗": "x",
+    "↵": "\\n",
+    "░": ":",
+}
+
+
+def register_ascii_fallback() -> str:
+    """Make the handler known to Python, and give its name."""
+    codecs.register_error(NAME, ascii_fallback)
+    return NAME
+
+
+def ascii_fallback(error: UnicodeError) -> tuple[str, int]:
+    """What stands for the characters that could not be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(_plain(sign) for sign in missing), error.end
+
+
+def _plain(sign: str) -> str:
+    return _SIGNS.get(sign, "*" if ord(sign) in _BRAILLE else "?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +121,7 @@ class Streams:
         from rich.console import Console
 
         from dataagent_cli.ui import TerminalRenderer
-        from dataagent_cli.ui.terminals import reflows
+        from dataagent_cli.ui.graphics import reflows
 
         out = Console(file=self.out, highlight=False)
         if out.is_dumb_terminal:

@@ -2,11 +2,17 @@
 
 Every reader consumes a run in the same way; here the reader is a person. Above stand `headless.py`
 and `repl_loop.py`; below, a `Host`.
+
+`--max-budget`: how much a question may use, as tokens. Pure.
+
+Tokens are written `20000t`. Money is turned into tokens at the dearer of the two prices, so that it
+is never more than was said.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,7 +22,7 @@ from typing import TYPE_CHECKING, assert_never
 from dataagent_cli import exit_codes
 from dataagent_cli.hitl import NO_APPROVER, PromptInterrupted
 from dataagent_cli.interrupts import Interrupts, Stopped
-from dataagent_core.errors import Conflict, NotFound, RunNotFound
+from dataagent_core.errors import BadInput, Conflict, NotFound, RunNotFound
 from dataagent_core.events import (
     AnyEvent,
     ArtifactEvent,
@@ -30,8 +36,10 @@ if TYPE_CHECKING:
     from dataagent_cli.hitl import TerminalHITLHandler
     from dataagent_cli.hosts import Host
     from dataagent_cli.ui import View
+    from dataagent_core.config.settings import Prices
     from dataagent_core.config.state import SessionState
     from dataagent_core.runs.types import Run, RunOptions, StartedRun
+
 
 _LAST_MOMENT_SECONDS = 2.0  # for a message that is under way when Ctrl-C comes
 
@@ -250,3 +258,34 @@ def _decision_text(action: ActionRequest, decision: Decision) -> str:
         else ""
     )
     return f"  {name}: rejected. {decision.message or ''}".rstrip() + hint
+
+
+_TOKENS = re.compile(r"([0-9][0-9_,]*)t")
+_MONEY = re.compile(r"[$€£¥]?([0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
+_MILLION = 1_000_000
+
+
+def max_tokens(amount: str, prices: Prices | None) -> int:
+    """How many tokens an amount stands for.
+
+    Raises:
+        BadInput: it is neither tokens nor money, or no price is set, or it is nothing.
+    """
+    if found := _TOKENS.fullmatch(amount.strip()):
+        return _some(int(re.sub("[_,]", "", found[1])))
+    found = _MONEY.fullmatch(amount.strip())
+    if found is None:
+        raise BadInput(f"{amount!r} is no budget. Write tokens as 20000t, or money as 0.50.")
+    dearer = 0.0 if prices is None else max(prices.input, prices.output)
+    if dearer <= 0:
+        raise BadInput(
+            "A budget of money needs prices.",
+            details={"hint": "set DATAAGENT_PRICE_INPUT and _OUTPUT, or write tokens: 20000t."},
+        )
+    return _some(int(float(found[1]) * _MILLION / dearer))
+
+
+def _some(tokens: int) -> int:
+    if tokens < 1:
+        raise BadInput("The budget is nothing: not even one token.")
+    return tokens

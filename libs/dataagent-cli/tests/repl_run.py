@@ -26,7 +26,7 @@ from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.input.mentions import Mentions, tables_of_sources
-from dataagent_cli.repl_loop import ReplLoop
+from dataagent_cli.repl import ReplLoop
 from dataagent_cli.streams import Streams
 from dataagent_cli.turn import TurnRunner
 from dataagent_cli.ui import PlainRenderer

@@ -18,7 +18,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output import DummyOutput
 
-from dataagent_cli import exit_codes, resume
+from dataagent_cli import conversation, exit_codes
 from dataagent_cli import turn as turn_module
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.failures import explain
@@ -268,12 +268,12 @@ async def test_ctrl_c_stops_a_message_that_nobody_takes(
 async def test_a_conversation_whose_run_is_alive_elsewhere_is_busy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resume, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(conversation, "_PATIENCE_SECONDS", 0.01)
     async with driver() as it:
         await it.conversation.ask("!echo one")
         host, session_id = it.conversation.host, it.conversation.require_session_id()
         slow = await host.start(session_id, "!slow 2000 20", agent="agent", options=RunOptions())
-        await resume.wait_for_recovery(it.conversation)
+        await conversation.wait_for_recovery(it.conversation)
         with pytest.raises(SessionBusy):
             await it.conversation.ask("!echo two")
         await host.cancel(slow.run.run_id)

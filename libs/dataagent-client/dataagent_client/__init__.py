@@ -5,23 +5,24 @@ async with DataAgentClient("http://127.0.0.1:8000", api_key) as client:
         print(item.seq, item.event)
 """
 
-from dataagent_client.admin import AdminCalls, AgentAdmin, AuditCalls, TenantAdmin, UserAdmin
-from dataagent_client.admin_data import AdminData
-from dataagent_client.admin_models import (
-    AuditRecord,
-    AuditVerdict,
-    SystemInfo,
-    TenantInfo,
-    TenantInvitation,
-    TenantMember,
+from dataagent_client.admin import (
+    AdminCalls,
+    AdminData,
+    AgentAdmin,
+    AuditCalls,
+    TenantAdmin,
+    UserAdmin,
 )
 from dataagent_client.artifacts import ArtifactCalls, ArtifactFormat
-from dataagent_client.auth import AuthCalls, UserInfo
-from dataagent_client.backoff import Backoff
+from dataagent_client.auth import ApiKeyInfo, AuthCalls, KeyCalls, NewApiKey, UserInfo
 from dataagent_client.client import DataAgentClient, OnApproval
-from dataagent_client.conversations import ConversationCalls, ConversationInfo
-from dataagent_client.data import DataCalls, Rows
-from dataagent_client.data_models import (
+from dataagent_client.conversations import (
+    ConversationCalls,
+    ConversationInfo,
+    HistoryMessage,
+    ThreadHistory,
+)
+from dataagent_client.data import (
     ArtifactDetail,
     ArtifactInfo,
     CatalogueHit,
@@ -29,12 +30,14 @@ from dataagent_client.data_models import (
     CatalogueSummary,
     CheckResult,
     ColumnStatistics,
+    DataCalls,
     ForeignKey,
     Grant,
     PolicyInfo,
     QueryResult,
     Receipt,
     ResultColumn,
+    Rows,
     RowsPage,
     SourceInfo,
     SourceLimits,
@@ -62,16 +65,17 @@ from dataagent_client.errors import (
     UnavailableError,
 )
 from dataagent_client.files import Content, FileCalls, FileInfo, FilePreview, UploadedFile
-from dataagent_client.history import HistoryMessage, ThreadHistory
-from dataagent_client.keys import ApiKeyInfo, KeyCalls, NewApiKey
-from dataagent_client.mcp import McpAdmin, McpCalls, McpTemplates
-from dataagent_client.mcp_models import (
+from dataagent_client.http import Backoff
+from dataagent_client.mcp import (
     AllowedTool,
     Allowlist,
     CatalogueTool,
+    McpAdmin,
     McpCall,
+    McpCalls,
     McpServer,
     McpTemplate,
+    McpTemplates,
     McpTool,
     McpTrial,
     SharedMcpServer,
@@ -81,22 +85,26 @@ from dataagent_client.mcp_models import (
 from dataagent_client.memory import MemoryCalls, MemoryInfo, MemoryText
 from dataagent_client.models import (
     Accepted,
+    AgentChanged,
+    AgentChoice,
+    AgentInfo,
+    AuditRecord,
+    AuditVerdict,
     Cancelled,
     ChatResult,
+    DayUsage,
     Health,
     MessageInfo,
     Page,
     PendingApproval,
-    RunInfo,
-    SessionInfo,
-)
-from dataagent_client.resource_models import (
-    AgentChanged,
-    AgentChoice,
-    AgentInfo,
-    DayUsage,
     Readiness,
+    RunInfo,
     ServerInfo,
+    SessionInfo,
+    SystemInfo,
+    TenantInfo,
+    TenantInvitation,
+    TenantMember,
     ToolInfo,
     WorkspaceInfo,
 )

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal
 
-from dataagent_client.data_models import (
+from dataagent_client.data import (
     ArtifactDetail,
     ArtifactInfo,
     RowsPage,

@@ -15,27 +15,30 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from dataagent_client import models, resource_models
+from dataagent_client import models
 from dataagent_client.admin import AdminCalls
 from dataagent_client.artifacts import ArtifactCalls
-from dataagent_client.auth import AuthCalls
-from dataagent_client.backoff import Backoff
+from dataagent_client.auth import AuthCalls, KeyCalls
 from dataagent_client.conversations import ConversationCalls
 from dataagent_client.data import DataCalls
 from dataagent_client.errors import ClientError, ConflictError
 from dataagent_client.event_stream import EventReader, EventSource, has_ended_by
 from dataagent_client.files import FileCalls
-from dataagent_client.http import Http, child_path
-from dataagent_client.keys import KeyCalls
+from dataagent_client.http import Backoff, Http, child_path
 from dataagent_client.mcp import McpCalls
 from dataagent_client.memory import MemoryCalls
-from dataagent_client.models import ChatResult, Health, MessageInfo, Page, RunInfo, SessionInfo
-from dataagent_client.resource_models import (
+from dataagent_client.models import (
     AgentChoice,
     AgentInfo,
+    ChatResult,
     DayUsage,
+    Health,
+    MessageInfo,
+    Page,
     Readiness,
+    RunInfo,
     ServerInfo,
+    SessionInfo,
     ToolInfo,
     WorkspaceInfo,
 )
@@ -314,26 +317,20 @@ class DataAgentClient:
 
     async def agents(self) -> Page[AgentInfo]:
         """Who can answer."""
-        return models.parse_page(
-            await self._http.request("GET", "agents"), resource_models.parse_agent
-        )
+        return models.parse_page(await self._http.request("GET", "agents"), models.parse_agent)
 
     async def agent(self, agent_id: str) -> AgentInfo:
         """One of them, by id or name."""
-        return resource_models.parse_agent(
-            await self._http.request("GET", child_path("agents", agent_id))
-        )
+        return models.parse_agent(await self._http.request("GET", child_path("agents", agent_id)))
 
     async def agent_choices(self) -> Page[AgentChoice]:
         """Who can be chosen; told to anyone, without a credential too."""
         found = await self._http.request("GET", "agents", is_web=True)
-        return models.parse_page(found, resource_models.parse_choice)
+        return models.parse_page(found, models.parse_choice)
 
     async def tools(self) -> Page[ToolInfo]:
         """What agents can call, for the caller."""
-        return models.parse_page(
-            await self._http.request("GET", "tools"), resource_models.parse_tool
-        )
+        return models.parse_page(await self._http.request("GET", "tools"), models.parse_tool)
 
     async def usage(
         self,
@@ -355,16 +352,16 @@ class DataAgentClient:
             "offset": offset,
         }
         found = await self._http.request("GET", "usage", params=params)
-        return models.parse_page(found, resource_models.parse_usage)
+        return models.parse_page(found, models.parse_usage)
 
     async def workspace(self, user_id: str) -> WorkspaceInfo:
         """Where a user's files are, and how full it is. Another's for administrators."""
         path = f"{child_path('users', user_id)}/workspace"
-        return resource_models.parse_workspace(await self._http.request("GET", path))
+        return models.parse_workspace(await self._http.request("GET", path))
 
     async def info(self) -> ServerInfo:
         """The server's version and model."""
-        return resource_models.parse_info(await self._http.request("GET", "info", is_web=True))
+        return models.parse_info(await self._http.request("GET", "info", is_web=True))
 
     async def health(self) -> Health:
         """How the server is."""
@@ -376,7 +373,7 @@ class DataAgentClient:
 
     async def ready(self) -> Readiness:
         """Whether it can take work: asked until it can, or `UnavailableError` says why not."""
-        return resource_models.parse_readiness(await self._http.request("GET", "health/ready"))
+        return models.parse_readiness(await self._http.request("GET", "health/ready"))
 
 
 def _headers(given: dict[str, str | None]) -> dict[str, str]:

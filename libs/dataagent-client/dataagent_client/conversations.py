@@ -2,6 +2,13 @@
 
 A conversation's id is its session's; `thread_id` is what the model's memory goes by. Each method is
 one request and one parser, but for the web app's chat: its events are read by `web_events.py`.
+
+What was said in a conversation, with what was seen of it live. Parsing is pure.
+
+Events of the web app's own chat, which has other names for some, as core's events. Pure.
+
+The server's `api/web/chat.py` the other way round: `text_delta` is `text`, `tool_call_start`
+is `tool_call`, `tool_call_result` is `tool_result`. They come without the time they were made.
 """
 
 from __future__ import annotations
@@ -11,16 +18,91 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from dataagent_client.backoff import Backoff
-from dataagent_client.event_stream import EventReader, EventSource
-from dataagent_client.history import ThreadHistory, parse_history
-from dataagent_client.http import Http, child_path
-from dataagent_client.models import Page, parse_page
-from dataagent_client.parsing import json_field, make_parser
-from dataagent_client.web_events import web_frame
-from dataagent_client.wire import Received
+import orjson
+
+from dataagent_client.errors import ProtocolError
+from dataagent_client.event_stream import EventReader, EventSource, SseMessage
+from dataagent_client.http import Backoff, Http, child_path
+from dataagent_client.models import MessageInfo, Page, parse_message, parse_page
+from dataagent_client.parsing import JsonDict, apply_parser, json_field, make_parser
+from dataagent_client.wire import Frame, Received, UnknownFrame, received_from
 from dataagent_protocol.events import DoneEvent
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """A message; an answer has its run's events."""
+
+    message: MessageInfo
+    events: tuple[Received, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHistory:
+    """A page of messages; `total` is how many there are. Later events are after `last_seq`."""
+
+    messages: tuple[HistoryMessage, ...]
+    total: int
+    last_seq: int
+
+
+def parse_history(data: object) -> ThreadHistory:
+    """A page of a conversation. Raises `ProtocolError` if it is none."""
+    return apply_parser(_history, data, "history")
+
+
+def _history(data: JsonDict) -> ThreadHistory:
+    return ThreadHistory(
+        tuple(_message(each) for each in data["messages"]),
+        int(data["total"]),
+        int(data["last_seq"]),
+    )
+
+
+def _message(data: JsonDict) -> HistoryMessage:
+    found = (received_from(each) for each in data.get("events") or ())
+    events = tuple(each for each in found if isinstance(each, Received))
+    return HistoryMessage(parse_message(data), events)
+
+
+_EVENTS = {"text_delta": "text", "tool_call_start": "tool_call", "tool_call_result": "tool_result"}
+_CALL = {"id": "tool_call_id", "name": "tool_name", "args": "tool_args", "output": "result"}
+_FIELDS: dict[str, dict[str, str]] = {
+    "text_delta": {"text": "content"},
+    "tool_call_start": _CALL,
+    "tool_call_result": _CALL,
+    "error": {"message": "error"},
+}
+
+
+def web_frame(message: SseMessage) -> Frame:
+    """One message of the stream.
+
+    Raises:
+        ProtocolError: it is not JSON, or not an object.
+    """
+    try:
+        data = orjson.loads(message.data)
+    except orjson.JSONDecodeError as error:
+        raise ProtocolError(f"The server sent something that is not JSON: {error}.") from error
+    match data:
+        case {"seq": int(), "run_id": str()}:
+            # JSON
+            return received_from(_flat(message.event, data))
+        case dict():
+            return UnknownFrame(message.event, None)
+        case _:
+            raise ProtocolError("The server sent a message that is not a JSON object.")
+
+
+def _flat(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The event as programs have it."""
+    fields = _FIELDS.get(name, {})
+    own = {fields.get(key, key): value for key, value in data.items()}
+    return {**own, "event_type": _EVENTS.get(name, name)}
+
 
 _ALL = "conversations"
 

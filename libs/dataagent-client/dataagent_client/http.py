@@ -1,11 +1,14 @@
 """Requests to the REST door, and their errors. Repeats only what is safe to send twice.
 
 The one place where httpx's exceptions become ours. What answers mean is `models.py`'s business.
+
+How long to wait before trying again. Pure, but for the dice.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -15,7 +18,6 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
     ApiError,
     ClientError,
@@ -26,6 +28,28 @@ from dataagent_client.errors import (
     error_from_response,
 )
 from dataagent_client.wire import encode_body
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Growing pauses with jitter; `attempts` failures in a row and it is over."""
+
+    first_seconds: float = 0.2
+    factor: float = 2.0
+    most_seconds: float = 10.0
+    attempts: int = 8
+
+    def pause(self, failures: int, *, retry_after: float | None = None) -> float | None:
+        """Seconds to wait after the n-th failure in a row; None when it is time to give up.
+
+        What the server asks for (`Retry-After`) is the least that is waited.
+        """
+        if failures >= self.attempts:
+            return None
+        most = min(self.first_seconds * self.factor ** max(failures - 1, 0), self.most_seconds)
+        spread = most * (0.5 + random.random() / 2)  # noqa: S311 jitter, not a secret
+        return max(spread, retry_after or 0.0)
+
 
 _API_PREFIX = "v1/"
 _CREDENTIALS = ("X-API-Key", "Authorization")

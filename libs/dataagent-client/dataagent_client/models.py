@@ -1,13 +1,18 @@
-"""What the REST door answers, as dataclasses. Parsing is pure; unknown fields are ignored."""
+"""What the REST door answers, as dataclasses. Parsing is pure; unknown fields are ignored.
+
+What a server has to offer: agents, tools, and what was used. Shapes and their parsers.
+
+Tenants, the audit log and the server's state, as administrators see them. Shapes, parsers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Generic, TypeVar
+from datetime import date, datetime
+from typing import Any, Generic, TypedDict, TypeVar
 
-from dataagent_client.parsing import JsonDict, apply_parser, make_parser
+from dataagent_client.parsing import JsonDict, apply_parser, json_field, make_parser
 from dataagent_client.wire import Received, received_from
 from dataagent_protocol.events import TextEvent
 from dataagent_protocol.hitl import ActionRequest
@@ -199,3 +204,280 @@ def _chat(data: JsonDict) -> ChatResult:
 
 def _health(data: JsonDict) -> Health:
     return Health(data["status"], data["version"], float(data["uptime"]), data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInfo:
+    """Who can answer. The prompt is told to administrators."""
+
+    agent_id: str = json_field("id")
+    name: str
+    description: str
+    system_prompt: str | None
+    model: str | None
+    icon: str
+    show_in_selector: bool
+    kind: str
+    """`builtin`, `package` or `custom`."""
+    status: str
+    tool_ids: tuple[int, ...] = json_field("toolIds")
+
+
+class AgentSettings(TypedDict, total=False):
+    """What can be said of an agent; what is left out stays as it is, or is the default."""
+
+    description: str
+    system_prompt: str
+    model: str
+    icon: str
+    show_in_selector: bool
+    tool_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChanged(AgentInfo):
+    """An agent after a change; `ignored_tool_ids` are the numbers no tool has."""
+
+    ignored_tool_ids: tuple[int, ...] = json_field("ignoredToolIds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChoice:
+    """Who can be chosen, as it is told to anyone."""
+
+    agent_id: str = json_field("id")
+    name: str
+    description: str
+    icon: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolInfo:
+    """What agents can call. `server_id` is the MCP server's, if it comes from one."""
+
+    tool_id: int = json_field("id")
+    name: str
+    description: str
+    kind: str
+    server_id: str | None
+    input_schema: JsonDict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayUsage:
+    """What a user used on a day (UTC); without prices it has no cost."""
+
+    user_id: str
+    username: str | None
+    day: date
+    runs: int
+    input_tokens: int
+    output_tokens: int
+    tool_calls: int
+    sql_seconds: float
+    wall_seconds: float
+    cost: float | None
+    currency: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInfo:
+    """The server. The model's name is told to who is known."""
+
+    version: str
+    model: str | None
+    is_offline: bool
+    max_upload_bytes: int
+    sandbox: bool
+    multi_tenant: bool
+    auth_disabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The server can take work; what it looked at for that."""
+
+    status: str
+    checks: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceInfo:
+    """Where a user's files are, and how full it is, in bytes."""
+
+    user_id: str
+    path: str
+    bytes_used: int
+    quota: int
+    files: int
+
+
+parse_agent = make_parser(AgentInfo, "agent")
+parse_changed_agent = make_parser(AgentChanged, "agent")
+parse_choice = make_parser(AgentChoice, "agent")
+parse_tool = make_parser(ToolInfo, "tool")
+parse_usage = make_parser(DayUsage, "usage")
+parse_info = make_parser(ServerInfo, "info")
+parse_readiness = make_parser(Readiness, "readiness")
+parse_workspace = make_parser(WorkspaceInfo, "workspace")
+
+
+class TenantSettings(TypedDict, total=False):
+    """A tenant's limits; one that is left out does not hold."""
+
+    max_users: int
+    max_sessions_per_user: int
+    max_mcp_servers: int
+    workspace_quota: int
+    features_enabled: dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantInfo:
+    """Users who share limits."""
+
+    tenant_id: str
+    name: str
+    max_users: int | None
+    max_sessions_per_user: int | None
+    max_mcp_servers: int | None
+    workspace_quota: int | None
+    features_enabled: dict[str, bool]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TenantMember:
+    """A user of a tenant: `admin` or `member`."""
+
+    tenant_id: str
+    user_id: str
+    role: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantInvitation:
+    """A place in a tenant that a user may take until `expires_at`."""
+
+    tenant_id: str
+    tenant_name: str
+    user_id: str
+    role: str
+    invited_by: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class AuditSearch(TypedDict, total=False):
+    """Which records; all conditions that are given hold."""
+
+    user_id: str
+    action: str
+    outcome: str
+    """`success`, `denied` or `failed`."""
+    run_id: str
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """Who did what. Each row has the hash of the one before it."""
+
+    position: int
+    at: datetime
+    user_id: str | None
+    via: str | None
+    address: str | None
+    action: str
+    target: str | None
+    outcome: str
+    request_id: str | None
+    session_id: str | None
+    run_id: str | None
+    details: JsonDict
+    previous_hash: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditVerdict:
+    """Whether the chain of hashes is whole, and where it is not."""
+
+    is_whole: bool = json_field("whole")
+    checked: int
+    position: int
+    hash: str
+    first_bad: int | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What runs."""
+
+    dataagent: str
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsState:
+    """Runs now."""
+
+    active: int
+    queued: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsState:
+    """Connections now, and how many there may be."""
+
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxState:
+    """Where code runs."""
+
+    kind: str
+    ready: int
+    in_use: int
+
+
+@dataclass(frozen=True, slots=True)
+class McpState:
+    """MCP servers, and the names of those that fail."""
+
+    servers: int
+    connected: int
+    failing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemInfo:
+    """The server's state."""
+
+    status: str
+    checks: dict[str, str]
+    uptime: float
+    versions: Versions
+    model: str
+    is_offline: bool
+    database: str
+    runs_in: str
+    runs: RunsState
+    connections: ConnectionsState
+    sandbox: SandboxState | None
+    mcp: McpState | None
+
+
+parse_tenant = make_parser(TenantInfo, "tenant")
+parse_member = make_parser(TenantMember, "member")
+parse_invitation = make_parser(TenantInvitation, "invitation")
+parse_record = make_parser(AuditRecord, "audit record")
+parse_verdict = make_parser(AuditVerdict, "verdict")
+parse_system = make_parser(SystemInfo, "state")

@@ -18,7 +18,6 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
     ApiError,
     ConnectionFailed,
@@ -29,6 +28,7 @@ from dataagent_client.errors import (
     error_from_response,
 )
 from dataagent_client.event_stream import RunLookup, has_ended
+from dataagent_client.http import Backoff
 from dataagent_client.wire import (
     AcceptedFrame,
     ConnectedFrame,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dataagent_client import ApiError, Backoff, ClientError, DataAgentClient, ProtocolError
 from dataagent_client import errors as client_errors
+from dataagent_client.event_stream import SseMessage, SseParser
 from dataagent_client.models import parse_chat, parse_page, parse_run, parse_session
-from dataagent_client.sse import SseMessage, SseParser
 from dataagent_client.wire import (
     AcceptedFrame,
     ConnectedFrame,

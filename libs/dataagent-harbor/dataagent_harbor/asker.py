@@ -2,6 +2,11 @@
 
 Never raises for what the server or the network does: that is the transcript's `end`. Calls that
 wait for an approval are decided as the set's owner said, by default rejected.
+
+Notices lost connections while a question is asked, though the client takes them up again.
+
+The client waits before each new attempt, and asks its `Backoff` how long. This one also counts, for
+the question that is being asked in the same task or one it started.
 """
 
 from __future__ import annotations
@@ -9,13 +14,15 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dataagent_client import (
     ArtifactEvent,
+    Backoff,
     ClientError,
     DataAgentClient,
     Decision,
@@ -27,8 +34,43 @@ from dataagent_client import (
     ToolCallEvent,
     ToolResultEvent,
 )
-from dataagent_harbor.connections import count_losses
 from dataagent_harbor.transcripts import End, Transcript
+
+
+@dataclass(slots=True)
+class Losses:
+    """How often the connection was lost."""
+
+    count: int = 0
+
+
+_CURRENT_LOSSES: ContextVar[Losses | None] = ContextVar("losses", default=None)
+
+
+_LONG_BACKOFF = Backoff(attempts=12)  # about three quarters of a minute: a server that starts again
+
+
+class CountingBackoff(Backoff):
+    """The client's own pauses; while a question is asked they are counted, and a few more."""
+
+    def pause(self, failures: int, *, retry_after: float | None = None) -> float | None:
+        """As `Backoff.pause`."""
+        if (losses := _CURRENT_LOSSES.get()) is None:
+            return Backoff.pause(self, failures, retry_after=retry_after)
+        losses.count += 1
+        return _LONG_BACKOFF.pause(failures, retry_after=retry_after)
+
+
+@contextmanager
+def count_losses() -> Generator[Losses]:
+    """What is lost while the block lasts; the client must have a `CountingBackoff`."""
+    losses = Losses()
+    token = _CURRENT_LOSSES.set(losses)
+    try:
+        yield losses
+    finally:
+        _CURRENT_LOSSES.reset(token)
+
 
 Mode = Literal["rest", "ws"]
 _ENDS: dict[str, End] = {

@@ -12,18 +12,14 @@ from typing import Any, cast
 
 from dataagent_client import DataAgentClient
 from dataagent_harbor.arguments import HarborOptions
-from dataagent_harbor.asker import Asker, Mode
-from dataagent_harbor.baseline import load_report, regressions
-from dataagent_harbor.connections import CountingBackoff
+from dataagent_harbor.asker import Asker, CountingBackoff, Mode
 from dataagent_harbor.langsmith import Experiment, open_experiment
-from dataagent_harbor.pacing import Pace
-from dataagent_harbor.prices import TokenPrices, UsageCost, usage_cost
-from dataagent_harbor.progress import ProgressBar
-from dataagent_harbor.question_files import named_questions
-from dataagent_harbor.questions import BadQuestionSet, Question
+from dataagent_harbor.questions import BadQuestionSet, Question, named_questions
 from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
+from dataagent_harbor.report.document import load_report, regressions
 from dataagent_harbor.results import GradedResult, ResultFile, load_results
-from dataagent_harbor.runner import QuestionSetRunner, RunPlan
+from dataagent_harbor.runner import Pace, ProgressBar, QuestionSetRunner, RunPlan
+from dataagent_harbor.statistics import TokenPrices, UsageCost, usage_cost
 
 PASSED, NOT_PASSED = 0, 1
 Form = tuple[Path | None, Callable[[], str]]

@@ -2,22 +2,61 @@
 
 Each question has a conversation of its own, with its follow-ups in it. Above: `cli.py`. Below:
 `asker.py` for one question, `scoring.py` for its grade.
+
+When questions are asked: so many at once, or so many a second, growing over a ramp.
+
+With a rate, each question has a moment at which it is due, whatever became of the ones before it;
+latency counts from there, so that a server that stalls is charged for those who would have waited.
+
+A bar that says how far it is: redrawn on a terminal, a line now and then elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TextIO, TypeVar
 
 from dataagent_client import ClientError, DataAgentClient
 from dataagent_harbor.asker import Asker
-from dataagent_harbor.pacing import Pace, pace_items
 from dataagent_harbor.questions import Question
 from dataagent_harbor.results import GradedResult, key_of
-from dataagent_harbor.scoring import score
+from dataagent_harbor.scoring import STATUSES, Status, score
 from dataagent_harbor.transcripts import FetchedTable, Transcript
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """At most `concurrency` at once; with a `rate`, one every 1/rate seconds once ramped up."""
+
+    concurrency: int = 4
+    rate: float | None = None
+    ramp_seconds: float = 0.0
+
+    def due_after(self, number: int) -> float:
+        """Seconds after the start at which the question of that number, from 0, is due."""
+        if self.rate is None:
+            return self.ramp_seconds * min(number / self.concurrency, 1.0)
+        ramped = self.rate * self.ramp_seconds / 2  # asked while the rate grows from 0
+        if number < ramped:
+            return (2 * number * self.ramp_seconds / self.rate) ** 0.5
+        return self.ramp_seconds + (number - ramped) / self.rate
+
+
+async def pace_items(items: Sequence[T], pace: Pace) -> AsyncIterator[tuple[T, float | None]]:
+    """Each item when it is due, with that moment if there is a rate."""
+    start = time.monotonic()
+    for number, item in enumerate(items):
+        due = start + pace.due_after(number)
+        await asyncio.sleep(max(due - time.monotonic(), 0))
+        yield item, (None if pace.rate is None else due)
+
 
 OnResult = Callable[[GradedResult], None]
 _MOST_ROWS = 100_000
@@ -134,3 +173,40 @@ class QuestionSetRunner:
 def _ungradable(told: Transcript, why: str) -> Transcript:
     """A transcript that cannot be graded: the set is wrong, not the answer."""
     return Transcript(end="error", answer=told.answer, detail=why, seconds=told.seconds)
+
+
+_WIDTH = 30
+_LINES = 10  # how many lines a whole run writes where nothing can be redrawn
+
+
+class ProgressBar:
+    """Counts results. Use it as a context manager: the bar ends with a line of its own."""
+
+    def __init__(self, total: int, *, done: int, stream: TextIO) -> None:
+        self._total = total
+        self._done = done
+        self._stream = stream
+        self._is_drawn = stream.isatty()
+        self._counts: Counter[Status] = Counter()
+
+    def __enter__(self) -> ProgressBar:
+        if self._done:
+            self._stream.write(f"{self._done} of {self._total} are there already\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_drawn:
+            self._stream.write("\n")
+
+    def add(self, status: Status) -> None:
+        """One more result."""
+        self._done += 1
+        self._counts[status] += 1
+        told = ", ".join(f"{self._counts[each]} {each}" for each in STATUSES if self._counts[each])
+        if self._is_drawn:
+            filled = _WIDTH * self._done // max(self._total, 1)
+            bar = "█" * filled + "░" * (_WIDTH - filled)
+            self._stream.write(f"\r\x1b[K{bar} {self._done}/{self._total}  {told}")
+        elif self._done == self._total or self._done % max(self._total // _LINES, 1) == 0:
+            self._stream.write(f"{self._done}/{self._total}  {told}\n")
+        self._stream.flush()

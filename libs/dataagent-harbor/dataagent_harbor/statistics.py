@@ -4,17 +4,64 @@ Latency is told twice. `latency` is what was measured; with a rate it counts fro
 question was due. Without one, as many are asked as come back, so a server that stalls is asked
 less while it does, and looks better than it is to someone who asks at their own pace (coordinated
 omission). `latency_corrected` puts those questions in that were not asked meanwhile.
+
+What a run cost: tokens at given prices, or what the server says that its user used meanwhile.
+
+Pure, but for `usage_cost`, which asks the server.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from dataagent_harbor.prices import TokenPrices
+from dataagent_client import DataAgentClient
 from dataagent_harbor.results import GradedResult
 from dataagent_harbor.scoring import STATUSES
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """What a million tokens cost, in and out."""
+
+    input: float
+    output: float
+    currency: str = "USD"
+
+    def cost_of(self, tokens: Mapping[str, int]) -> float:
+        """What a run's tokens cost."""
+        asked, said = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
+        return (asked * self.input + said * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCost:
+    """What the key's user has used from some day on, at the prices that the server has set."""
+
+    amount: float
+    currency: str
+
+    def since(self, before: UsageCost) -> UsageCost:
+        """What was used since then."""
+        return UsageCost(self.amount - before.amount, self.currency)
+
+
+async def usage_cost(client: DataAgentClient, since: date) -> UsageCost | None:
+    """What was used since a day; None as long as the server has no prices and nothing was used.
+
+    The day is one close to now: the server tells a hundred at once.
+    """
+    days = (await client.usage(since=since)).items
+    currencies = [each.currency for each in days if each.currency is not None]
+    if not days or not currencies:
+        return None
+    return UsageCost(sum(each.cost or 0.0 for each in days), currencies[0])
+
 
 _SHARES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 _MOST_ADDED = 10_000  # for one answer; a stall of hours shall not fill the memory

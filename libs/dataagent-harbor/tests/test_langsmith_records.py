@@ -6,7 +6,7 @@ import uuid
 from dataclasses import replace
 
 from dataagent_harbor import Question, score
-from dataagent_harbor.langsmith.records import examples_of, feedback_of, trace_id_of, trace_of
+from dataagent_harbor.langsmith import examples_of, feedback_of, trace_id_of, trace_of
 from dataagent_harbor.results import GradedResult
 from dataagent_harbor.transcripts import Transcript
 from tests.requirements import requirement

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 
 from dataagent_client import Backoff, DataAgentClient
 from dataagent_harbor.arguments import HarborOptions, build_parser
-from dataagent_harbor.load.phase import LoadPhase, saturation
-from dataagent_harbor.load.report import as_html, as_markdown, report_of
-from dataagent_harbor.load.sequence import Sequence
-from dataagent_harbor.load.trend import trend_of
-from dataagent_harbor.load.user import LoadUser, RestUser, SocketUser, TurnRecord
-from dataagent_harbor.load.virtual_users import Load, VirtualUsers
+from dataagent_harbor.load.report import as_html, as_markdown, report_of, trend_of
+from dataagent_harbor.load.user import LoadUser, RestUser, Sequence, SocketUser, TurnRecord
+from dataagent_harbor.load.virtual_users import Load, LoadPhase, VirtualUsers, saturation
 from tests.waiting import WAIT_SECONDS
 
 from .fake_server import serve_fake

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_harbor.pacing import Pace
+from dataagent_harbor.runner import Pace
 from dataagent_harbor.statistics import correct_omission, latency, percentile
 from tests.requirements import requirement
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from dataagent_client import DataAgentClient
-from dataagent_harbor.prices import UsageCost, usage_cost
+from dataagent_harbor.statistics import UsageCost, usage_cost
 
 from .fake_server import serve_fake
 

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 import pytest
 
 from dataagent_harbor import BadQuestionSet, Question
-from dataagent_harbor.baseline import load_report, regressions
-from dataagent_harbor.prices import TokenPrices
 from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
+from dataagent_harbor.report.document import load_report, regressions
 from dataagent_harbor.results import GradedResult, ResultFile, load_results
 from dataagent_harbor.scoring import Check, Verdict
+from dataagent_harbor.statistics import TokenPrices
 from dataagent_harbor.transcripts import Transcript
 from tests.requirements import requirement
 

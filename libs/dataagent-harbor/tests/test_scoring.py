@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_harbor import Question, score
-from dataagent_harbor.figures import numbers_in
-from dataagent_harbor.row_comparison import has_order, same_rows
+from dataagent_harbor.scoring import has_order, numbers_in, same_rows
 from dataagent_harbor.transcripts import FetchedTable, Transcript
 from tests.requirements import requirement
 

@@ -4,6 +4,11 @@ It reads the tools it was given and follows what it understands to the letter: i
 and `python` blocks, lists, reads and writes files, answers plain questions about data with the SQL
 tools, and otherwise says what it is and what to set. It never guesses and never pretends. Each
 ability is a small function in `SKILLS`; the first one that has a turn for the conversation wins.
+
+The offline model as supervisor: who gets the question, by its words.
+
+Greetings it answers itself, what sounds like a question about data or is SQL goes to `sql`, all
+else to `general`, which has every tool. It asks back nothing: it could not read the answer.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ from pydantic import PrivateAttr
 from dataagent_core.models.chunks import Piece
 from dataagent_core.models.openai_request import ToolLike, ToolSchemas
 from dataagent_core.models.rule_based import (
+    HAND_OVER,
+    Call,
     Conversation,
     Say,
     Skill,
@@ -29,16 +36,40 @@ from dataagent_core.models.rule_based import (
     summary_of,
 )
 from dataagent_core.models.streamed_model import StreamedChatModel
-from dataagent_offline.blocks import run_blocks
-from dataagent_offline.data import answer_from_data
-from dataagent_offline.files import (
+from dataagent_offline.data import answer_from_data, sounds_like_data
+from dataagent_offline.skills import (
+    describe_abilities,
+    fenced,
+    greet,
     list_files,
     read_a_file,
     read_an_upload,
+    run_blocks,
     write_a_file,
 )
-from dataagent_offline.route import hand_over
-from dataagent_offline.talk import describe_abilities, greet
+
+_SQL: Final = "sql"
+_GENERAL: Final = "general"
+
+
+def hand_over(conversation: Conversation) -> Turn | None:
+    """Pass the question on, if there is anyone to pass it to."""
+    if not conversation.agents:
+        return None
+    if hello := greet(conversation):
+        return hello
+    wanted = _SQL if _is_about_data(conversation) else _GENERAL
+    agent = wanted if wanted in conversation.agents else conversation.agents[-1]
+    return [Call(HAND_OVER, {"agent_name": agent, "task_description": conversation.question})]
+
+
+def _is_about_data(conversation: Conversation) -> bool:
+    languages = {language for language, _ in fenced(conversation.question)}
+    if languages:
+        return languages == {_SQL}
+    if any(skill(conversation) for skill in (write_a_file, read_a_file, list_files)):
+        return False
+    return sounds_like_data(conversation.question)
 
 
 def summarise(conversation: Conversation) -> Turn | None:

@@ -21,8 +21,7 @@ from dataagent_core.data import sql as guard
 from dataagent_core.data.charts import check_spec, default_spec
 from dataagent_core.data.figures import ResultTable, check_figures
 from dataagent_core.data.types import Catalogue, Column, ResultColumn, Table
-from dataagent_core.models.rule_based import conversation_of
-from dataagent_core.models.rule_based import Call, Say
+from dataagent_core.models.rule_based import Call, Say, conversation_of
 from dataagent_offline.model import next_turn
 
 _MOST_SAMPLES = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataagent_offline.data.source_mentions import SourceMentions, parse_mentions
+from dataagent_offline.data.pipeline import SourceMentions, parse_mentions
 
 from .data_player import Player, Source
 from .data_sources import company, shop

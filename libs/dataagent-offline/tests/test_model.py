@@ -17,8 +17,8 @@ from dataagent_core.models.rule_based import (
     Turn,
     conversation_of,
 )
-from dataagent_offline.blocks import fenced
 from dataagent_offline.model import OfflineChatModel, next_turn
+from dataagent_offline.skills import fenced
 from tests.requirements import requirement
 
 TOOLS = {

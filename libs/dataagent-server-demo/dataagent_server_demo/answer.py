@@ -14,28 +14,30 @@ import streamlit as st
 
 from dataagent_client import ClientError, Decision, NotFoundError, SyncDataAgentClient
 from dataagent_server_demo.blocks import (
+    MOST_ROWS,
     AlertBlock,
     ApprovalBlock,
     Block,
     CaptionBlock,
     ChartBlock,
     CodeBlock,
-    ExpanderBlock,
-    MarkdownBlock,
-    blocks_of,
-)
-from dataagent_server_demo.connection import Server
-from dataagent_server_demo.conversation import ApprovalPart, Turn
-from dataagent_server_demo.decisions import arguments_text, edit_decision, respond_decision
-from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
-from dataagent_server_demo.problems import Problem
-from dataagent_server_demo.results import (
-    MOST_ROWS,
     Columns,
+    ExpanderBlock,
     FileBlock,
+    MarkdownBlock,
     TableBlock,
+    blocks_of,
     columns_of,
 )
+from dataagent_server_demo.connection import Server
+from dataagent_server_demo.conversation import (
+    ApprovalPart,
+    Turn,
+    arguments_text,
+    edit_decision,
+    respond_decision,
+)
+from dataagent_server_demo.page_text import Problem, escape_markdown, sanitize_markdown
 
 Decide = Callable[[ApprovalPart, Callable[[], Decision]], None]
 """Takes what a request is answered with; reading it may raise `BadAnswer`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dataagent_client import ClientError, SyncDataAgentClient
-from dataagent_server_demo.problems import Problem, explain, explain_mcp
+from dataagent_server_demo.page_text import Problem, explain, explain_mcp
 from dataagent_server_demo.settings import BACKOFF, TIMEOUT_SECONDS
 
 _WHO = "who"

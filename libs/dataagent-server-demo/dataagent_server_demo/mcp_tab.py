@@ -13,8 +13,7 @@ import streamlit as st
 from dataagent_client import ClientError
 from dataagent_server_demo.answer import draw_problem
 from dataagent_server_demo.connection import Server, server_of
-from dataagent_server_demo.page_text import escape_markdown
-from dataagent_server_demo.problems import Problem, explain
+from dataagent_server_demo.page_text import Problem, escape_markdown, explain
 from dataagent_server_demo.servers import (
     EXAMPLES,
     TRANSPORTS,

@@ -19,7 +19,9 @@ from dataagent_server_demo.blocks import (
     ChartBlock,
     CodeBlock,
     ExpanderBlock,
+    FileBlock,
     MarkdownBlock,
+    TableBlock,
     blocks_of,
 )
 from dataagent_server_demo.conversation import (
@@ -32,7 +34,6 @@ from dataagent_server_demo.conversation import (
     ToolState,
     Turn,
 )
-from dataagent_server_demo.results import FileBlock, TableBlock
 
 PLAN = "- :material/check_box: look\n- :material/check_box_outline_blank: tell"
 REQUEST = ApprovalPart("r1", ActionRequest("write_file", {}, request_id="r1"), ("approve",))

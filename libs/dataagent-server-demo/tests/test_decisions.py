@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataagent_client import ActionRequest, Decision, EditedAction
-from dataagent_server_demo.decisions import (
+from dataagent_server_demo.conversation import (
     BadAnswer,
     arguments_text,
     edit_decision,

@@ -9,7 +9,7 @@ import pytest
 import dataagent_client.errors
 from dataagent_client import ApiError, ClientError, ConnectionFailed, EventsLost, ProtocolError
 from dataagent_client.errors import error_from_response
-from dataagent_server_demo.problems import Problem, explain, explain_mcp
+from dataagent_server_demo.page_text import Problem, explain, explain_mcp
 from tests.requirements import requirement
 
 URL = "http://127.0.0.1:8000"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataagent_client import ArtifactEvent, Rows
-from dataagent_server_demo.results import FileBlock, TableBlock, artifact_block, columns_of
+from dataagent_server_demo.blocks import FileBlock, TableBlock, artifact_block, columns_of
 
 
 def test_rows_are_turned_into_columns_of_one_kind_each() -> None:

@@ -27,7 +27,7 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.protocol import State
 
-from dataagent_server.ws.frames import TRANSPORT_EXTENSION
+from dataagent_server.ws.outbox import TRANSPORT_EXTENSION
 
 _MAX_HEAD = 512 * 1024
 _HEAD_SECONDS = 15.0

@@ -1,13 +1,12 @@
 """Slash commands of the interactive terminal, one file each."""
 
-from dataagent_cli.commands.builtin import builtin_commands
+from dataagent_cli.commands.agents import memory_command
+from dataagent_cli.commands.builtin import builtin_commands, unavailable_commands
+from dataagent_cli.commands.conversation import with_conversation
 from dataagent_cli.commands.data import data_commands
-from dataagent_cli.commands.export import with_conversation
 from dataagent_cli.commands.init import init_command
 from dataagent_cli.commands.mcp import mcp_command
-from dataagent_cli.commands.memory import memory_command
 from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome, Commands
-from dataagent_cli.commands.unavailable import unavailable_commands
 
 __all__ = [
     "Command",

@@ -100,7 +100,7 @@ async def _explain_newest(
 ) -> None:
     """Explain the statement that was run after the last answer, else that answer."""
     from dataagent_cli.data.dispatch import dispatch
-    from dataagent_cli.data.explain import figure_lines
+    from dataagent_cli.data.result_commands import figure_lines
     from dataagent_cli.data.stored_results import newest_table
 
     newest = await newest_table(data_context)

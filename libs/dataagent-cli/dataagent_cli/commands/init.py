@@ -10,11 +10,10 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.export import write_new
+from dataagent_cli.commands.conversation import write_new
 from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
-from dataagent_cli.git import git_output
 from dataagent_cli.input.mentions import tables_of_sources
-from dataagent_cli.project import working_folder
+from dataagent_cli.project import git_output, working_folder
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:

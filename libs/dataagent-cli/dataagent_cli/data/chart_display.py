@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dataagent_cli.data.files import CannotWrite, save
 from dataagent_cli.ui.chart_text import chart_text
 from dataagent_cli.ui.clean import one_line
-from dataagent_cli.ui.pictures import picture_text
+from dataagent_cli.ui.graphics import picture_text
 from dataagent_core.errors import ArtifactNotFound, DataAgentError
 
 if TYPE_CHECKING:

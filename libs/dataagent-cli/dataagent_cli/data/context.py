@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dataagent_cli.streams import Streams
-    from dataagent_cli.ui.terminals import Graphics
+    from dataagent_cli.ui.graphics import Graphics
     from dataagent_core.config import Prices
     from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.runtime import DataRuntime

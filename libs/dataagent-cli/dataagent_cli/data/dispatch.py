@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exit_codes
-from dataagent_cli.data.chart import draw_chart
-from dataagent_cli.data.explain import explain_result
-from dataagent_cli.data.export import export_artifact
+from dataagent_cli.data.result_commands import draw_chart, explain_result, export_artifact
 from dataagent_cli.data.schema import show_schema
 from dataagent_cli.data.sources import manage_sources
 from dataagent_cli.data.sql import run_sql
@@ -19,7 +17,7 @@ from dataagent_cli.interrupts import Stopped, run_stoppable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.arguments import DataOptions
     from dataagent_cli.data.context import DataCommandContext
 
     Work = Callable[[DataCommandContext, DataOptions], Awaitable[int]]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from dataagent_cli import exit_codes
 from dataagent_cli.data.named_sources import resolve_source
 from dataagent_cli.ui.clean import one_line
-from dataagent_cli.ui.table import Heading, draw
+from dataagent_cli.ui.tables import Heading, draw
 from dataagent_core.data.catalogue import find_table, search
 from dataagent_core.data.service import errors_naming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.arguments import DataOptions
     from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.sources import Source

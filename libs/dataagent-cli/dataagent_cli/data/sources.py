@@ -12,19 +12,23 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exit_codes
-from dataagent_cli.data.address import AskSecret, PromptCancelled, parse_location
-from dataagent_cli.data.named_sources import resolve_source
-from dataagent_cli.data.receipt import duration
+from dataagent_cli.data.named_sources import (
+    AskSecret,
+    PromptCancelled,
+    parse_location,
+    resolve_source,
+)
+from dataagent_cli.data.stored_results import duration
 from dataagent_cli.failures import sentence
 from dataagent_cli.ui.clean import one_line
-from dataagent_cli.ui.table import Heading, draw
+from dataagent_cli.ui.tables import Heading, draw
 from dataagent_core.config.settings import environment
 from dataagent_core.data.service import QueryContext
 from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
 from dataagent_core.errors import BadInput, DataAgentError, SourceNotFound
 
 if TYPE_CHECKING:
-    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.arguments import DataOptions
     from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.streams import Streams
     from dataagent_core.data.catalogue import CatalogueState

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exit_codes
-from dataagent_cli.data import rows
+from dataagent_cli.data import formats
 from dataagent_cli.data.files import save, send
 from dataagent_cli.data.formats import (
     Format,
@@ -20,14 +20,14 @@ from dataagent_cli.data.formats import (
     table_chunks,
 )
 from dataagent_cli.data.named_sources import resolve_source
-from dataagent_cli.data.receipt import receipt_lines, rows_text, size_text, stored_line
+from dataagent_cli.data.stored_results import receipt_lines, rows_text, size_text, stored_line
 from dataagent_cli.input.piped import read_piped
-from dataagent_cli.ui.table import draw
+from dataagent_cli.ui.tables import draw
 from dataagent_core.data.service import ExecutedQuery, QueryContext
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
-    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.arguments import DataOptions
     from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.streams import Streams
     from dataagent_core.data.sources import Source
@@ -105,9 +105,9 @@ async def _show_table(
     is_whole = options.limit is not None or options.output is not None
     columns = answered.kept.columns
     count = None if is_whole else _SHOWN_ROWS
-    shown = await asyncio.to_thread(rows.first_rows, path, columns, count)
+    shown = await asyncio.to_thread(formats.first_rows, path, columns, count)
     width = None if options.output else context.streams.width
-    text = draw(rows.headings(columns), shown, width=width)
+    text = draw(formats.headings(columns), shown, width=width)
     if options.output is None:
         context.streams.print(text)
     else:

@@ -1,14 +1,19 @@
-"""Which kept result is meant: by its id, or the newest one. Above: `export`, `chart`, `explain`."""
+"""Which kept result is meant: by its id, or the newest one. Above: `export`, `chart`, `explain`.
+
+What a result rests on, in a few lines for standard error. Pure.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import ArtifactNotFound, BadInput
 
 if TYPE_CHECKING:
     from dataagent_cli.data.context import DataCommandContext
-    from dataagent_core.data.types import Artifact
+    from dataagent_core.data.types import Artifact, Receipt
+
 
 NEWEST = "last"
 _SEARCHED = 50
@@ -61,3 +66,55 @@ def _no_results(context: DataCommandContext) -> ArtifactNotFound:
         "No result has been kept yet.",
         details={"hint": f'run a statement first: {context.command_prefix}sql "SELECT …"'},
     )
+
+
+_LIMITS = {"rows": "row", "bytes": "size", "time": "time"}
+
+
+def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
+    """How many rows of which source in what time; whether they are all; which rules applied."""
+    parts = [
+        rows_text(shown, receipt.row_count),
+        f"{one_line(receipt.source_name)} ({receipt.dialect})",
+        duration(receipt.duration_ms),
+        *([] if receipt.policy else ["no policy applied"]),
+    ]
+    lines = [" · ".join(parts)]
+    if receipt.truncated_by == "values":
+        lines.append("the source has cut a value: see the warnings")
+    elif receipt.truncated_by is not None:
+        limit = _LIMITS[receipt.truncated_by]
+        lines.append(f"stopped at the {limit} limit: the source has more rows than these")
+    lines += [f"warning: {one_line(sentence)}" for sentence in receipt.warnings]
+    return [*lines, *(f"policy: {one_line(sentence)}" for sentence in receipt.policy)]
+
+
+def stored_line(artifact: Artifact) -> str:
+    """Under which id the result is kept, and until when."""
+    until = "" if artifact.expires_at is None else f", kept until {artifact.expires_at:%Y-%m-%d}"
+    return f"artefact {artifact.artifact_id}{until}"
+
+
+def rows_text(shown: int, total: int) -> str:
+    """`20 of 1,234 rows`, `1 row`."""
+    noun = "row" if total == 1 else "rows"
+    return f"{total:,} {noun}" if shown == total else f"{shown:,} of {total:,} {noun}"
+
+
+def size_text(size: int) -> str:
+    """`812 bytes`, `1.4 MB`."""
+    if size < 1000:
+        return f"{size} bytes"
+    amount = float(size)
+    for unit in ("kB", "MB"):
+        amount /= 1000
+        if amount < 1000:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1000:.1f} GB"
+
+
+def duration(milliseconds: float) -> str:
+    """`12 ms`, `1.4 s`."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / 1000:.1f} s"

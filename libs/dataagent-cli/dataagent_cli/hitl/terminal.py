@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dataagent_cli.external_programs import edit_text, has_editor
 from dataagent_cli.hitl.choices import (
     CONFIRMATIONS,
     ApprovalAnswer,
@@ -22,9 +23,7 @@ from dataagent_cli.hitl.choices import (
     choices_for,
     kind_text,
 )
-from dataagent_cli.hitl.form import fill_form
-from dataagent_cli.hitl.line_reader import LineReader
-from dataagent_cli.input.editor import edit_text, has_editor
+from dataagent_cli.hitl.typed_answers import LineReader, fill_form
 from dataagent_core.config.state import SessionState
 from dataagent_core.errors import BadDecision, BadInput
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType, EditedAction
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from dataagent_cli.hitl.call_draft import CallDraft
-    from dataagent_cli.hitl.guarded_input import GuardedInput
+    from dataagent_cli.hitl.approval_prompt import GuardedInput
+    from dataagent_cli.hitl.call_preview import CallDraft
 
 NO_APPROVER = "Nobody is at the terminal to approve this call."
 REJECTED = "Rejected at the terminal."
@@ -100,7 +99,7 @@ class TerminalHITLHandler:
     def _guarded_input(self) -> GuardedInput:
         from prompt_toolkit.input import PipeInput
 
-        from dataagent_cli.hitl.guarded_input import PAUSE_SECONDS, GuardedInput
+        from dataagent_cli.hitl.approval_prompt import PAUSE_SECONDS, GuardedInput
 
         keyboard, pause = self._keyboard(), self._pause_seconds
         if pause is None:
@@ -186,8 +185,7 @@ class TerminalHITLHandler:
     ) -> ApprovalAnswer:
         from prompt_toolkit.utils import is_dumb_terminal
 
-        from dataagent_cli.hitl.approval_prompt import ApprovalPrompt
-        from dataagent_cli.hitl.plain import ask_in_text
+        from dataagent_cli.hitl.approval_prompt import ApprovalPrompt, ask_in_text
 
         if self._input is None and is_dumb_terminal():
             lines = LineReader(keys, self._output)
@@ -214,7 +212,7 @@ class TerminalHITLHandler:
         self, action: ActionRequest, keys: GuardedInput
     ) -> tuple[Decision | None, str]:
         """The call as it was edited, or why the question is asked again."""
-        from dataagent_cli.hitl.call_draft import apply_draft, draft_call
+        from dataagent_cli.hitl.call_preview import apply_draft, draft_call
 
         given = draft_call(action)
         text = given.text

@@ -10,8 +10,7 @@ from dataagent_cli.input.piped import NotText, read_piped
 if TYPE_CHECKING:
     from dataagent_cli.input.completion import LineCompleter
     from dataagent_cli.input.dialogs import Dialogs
-    from dataagent_cli.input.history import open_history
-    from dataagent_cli.input.keyboard import Keyboard
+    from dataagent_cli.input.keyboard import Keyboard, open_history
     from dataagent_cli.input.mentions import Mentions
 
 _LOADED_WHEN_ASKED_FOR = {
@@ -19,7 +18,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "Keyboard": "keyboard",
     "LineCompleter": "completion",
     "Mentions": "mentions",
-    "open_history": "history",
+    "open_history": "keyboard",
 }
 """By module: they need prompt_toolkit, and one question asked in a script has no use for it."""
 

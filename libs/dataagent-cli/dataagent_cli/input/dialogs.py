@@ -17,7 +17,7 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
 
-from dataagent_cli.ui.table import cut
+from dataagent_cli.ui.tables import cut
 
 _ROWS = 12
 _KEYS = "↑ ↓ choose · Enter takes it · Esc leaves"

@@ -3,7 +3,6 @@
 Above: `main.py` and `/mcp`. Below: core's `mcp/`, which reads the files' entries and connects.
 """
 
-from dataagent_cli.mcp.lifecycle import open_servers
-from dataagent_cli.mcp.servers import TerminalServers
+from dataagent_cli.mcp.servers import TerminalServers, open_servers
 
 __all__ = ["TerminalServers", "open_servers"]

@@ -2,28 +2,40 @@
 
 Nothing here waits for a server: who does not answer is one warning line, and the session goes on.
 Above: `main.py`, `commands/mcp.py`. Below: core's hub.
+
+Opens the servers of a conversation in the terminal, and closes them with it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli.mcp.config_edit import edit_config, with_server, without_server
-from dataagent_cli.mcp.trust import Trust, question
+from dataagent_cli.mcp.config_files import (
+    config_locations,
+    edit_config,
+    with_server,
+    without_server,
+)
+from dataagent_cli.mcp.trust import Trust, confirm_prompt, question
+from dataagent_cli.project import working_folder
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import BadInput
 from dataagent_core.mcp.servers.config_files import TIMEOUT_SECONDS, parse_config_file
 
 if TYPE_CHECKING:
     from dataagent_cli.input.keyboard import Keyboard
-    from dataagent_cli.mcp.config_locations import ConfigLocation
+    from dataagent_cli.mcp.config_files import ConfigLocation
+    from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
+    from dataagent_core.app.assembly import Core
     from dataagent_core.mcp.hub import McpHub, ReloadReport
     from dataagent_core.mcp.types import ConnectionStatus, ServerSpec
+
 
 Confirm = Callable[[str], Awaitable[bool]]
 """Shows a question and returns whether the person says yes."""
@@ -218,3 +230,48 @@ class TerminalServers:
             self._watching.cancel()
             await asyncio.wait({self._watching})
             self._watching = None
+
+
+TRUST_FILE = "mcp-trust.json"
+
+
+@asynccontextmanager
+async def open_servers(
+    core: Core,
+    *,
+    user_id: str,
+    assistant_id: str,
+    asked_for: str | None,
+    streams: Streams,
+    view: View,
+) -> AsyncGenerator[TerminalServers]:
+    """Read the files; their servers connect while the conversation begins.
+
+    Raises:
+        BadInput: the file that was asked for is not there.
+    """
+    settings = core.settings
+    files = config_locations(
+        agents_home=settings.agents_home.expanduser(),
+        assistant_id=assistant_id,
+        folder=working_folder(),
+        asked_for=asked_for,
+    )
+
+    async def say(text: str) -> None:
+        view.note(text)
+
+    servers = TerminalServers(
+        core.mcp,
+        files,
+        Trust(settings.home_dir / TRUST_FILE),
+        user_id=user_id,
+        say=say,
+        confirm=confirm_prompt(streams) if streams.is_interactive else None,
+        timeout_seconds=settings.mcp_timeout,
+    )
+    try:
+        await servers.load()
+        yield servers
+    finally:
+        await servers.aclose()

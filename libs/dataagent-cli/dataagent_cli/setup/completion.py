@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import argcomplete
 from argcomplete.shell_integration import shellcode
 
-from dataagent_cli.setup import peek
+from dataagent_cli.setup import home_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Names = Callable[[str], Mapping[str, str]]
 
 _NAMES: dict[str, Names] = {
-    "source": peek.sources,
-    "sources": peek.sources,
-    "session_id": peek.sessions,
+    "source": home_reader.sources,
+    "sources": home_reader.sources,
+    "session_id": home_reader.sessions,
 }
 _OF_SOURCES = ("remove", "refresh", "test")  # whose `name` is a source's
 _MODELS = ("offline", "anthropic:claude-sonnet-4-5", "openai:gpt-5-mini")
@@ -51,7 +51,7 @@ def _add_completers(parser: argparse.ArgumentParser) -> None:
             continue
         names = _NAMES.get(action.dest)
         if action.dest == "name" and parser.prog.endswith(_OF_SOURCES):
-            names = peek.sources
+            names = home_reader.sources
         if names is not None:
             # where argcomplete looks
             action.completer = _completer(names)  # pyright: ignore[reportAttributeAccessIssue]
@@ -65,6 +65,6 @@ def _models(**_: object) -> tuple[str, ...]:
 
 def _completer(names: Names):
     def answer(*, parsed_args: argparse.Namespace, **_: object) -> Mapping[str, str]:
-        return names(peek.home_of(getattr(parsed_args, "home", None)))
+        return names(home_reader.home_of(getattr(parsed_args, "home", None)))
 
     return answer

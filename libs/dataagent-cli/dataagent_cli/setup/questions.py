@@ -12,7 +12,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.shortcuts.choice_input import ChoiceInput
 from prompt_toolkit.styles import Style
 
-from dataagent_cli.setup.providers import PROVIDERS, ModelChoice, Provider
+from dataagent_cli.setup.settings import PROVIDERS, ModelChoice, Provider
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams

@@ -5,11 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dataagent_cli.ui.buffered import BufferedView
-from dataagent_cli.ui.events import EventRenderer
-from dataagent_cli.ui.jsonl import JsonView
-from dataagent_cli.ui.plain import PlainRenderer
-from dataagent_cli.ui.view import View
+from dataagent_cli.ui.views import BufferedView, EventRenderer, JsonView, PlainRenderer, View
 
 if TYPE_CHECKING:
     from dataagent_cli.ui.renderer import TerminalRenderer

@@ -1,19 +1,39 @@
 """Events in a few words: what both renderers say about a call, a result, a plan. Pure functions.
 
 No colour and no layout here; `renderer.py` and `plain.py` put these words on a screen.
+
+What goes on right now, and since when: what the spinner says. No drawing.
+
+The time of a call is the call's own: how long somebody thought about approving it does not count.
+Above: `renderer.py`.
+
+What a run used, and what the conversation has used so far, in a few words. No drawing.
+
+The way out after an error: one sentence by error code. Pure data.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 from rich.cells import cell_len, set_cell_size
 
 from dataagent_cli.ui.clean import escape_controls, one_line, printable
-from dataagent_core.events import ArtifactEvent, DoneEvent, FileOperationEvent
+from dataagent_core.events import (
+    ArtifactEvent,
+    DoneEvent,
+    FileOperationEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+
+if TYPE_CHECKING:
+    from dataagent_core.config import Prices
+
 
 _VALUE_CELLS = 48
 _MOST_JSON = 64 * 1024
@@ -264,3 +284,138 @@ _ENDINGS = {
     "shutdown": "stopped: the program was shut down",
     "budget": "stopped: the budget is used up",
 }
+
+
+_THINKING = "thinking"
+_INDENT = "  "
+_ARGUMENT_CELLS = 40
+
+
+@dataclass(slots=True)
+class _Call:
+    title: str
+    since: float
+    indent: str
+
+
+class ActivityTracker:
+    """Follows calls from their beginning to their end."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._calls: dict[str, _Call] = {}
+        self._saying = _THINKING
+        self._since = clock()
+        self._paused_at: float | None = None
+
+    @property
+    def now(self) -> tuple[str, float]:
+        """What goes on and since when: the oldest call that runs, else what is said."""
+        for call in self._calls.values():
+            return call.title, call.since
+        return self._saying, self._since
+
+    def begin(self) -> None:
+        """A turn starts."""
+        self._calls = {}
+        self._paused_at = None
+        self._set_activity(_THINKING)
+
+    def say(self, what: str) -> None:
+        """No call, but something else goes on."""
+        if what != self._saying:
+            self._set_activity(what)
+
+    def call(self, event: ToolCallEvent) -> str:
+        """A call begins; how far its lines are indented: a sub-agent's are."""
+        indent = "" if event.subagent is None else _INDENT
+        first = dict(list(event.tool_args.items())[:1])
+        argument = short_args(first, _ARGUMENT_CELLS).partition("=")[2]
+        title = f"{one_line(event.tool_name)} {argument}".strip()
+        self._calls[event.tool_call_id] = _Call(title, self._clock(), indent)
+        return indent
+
+    def end(self, event: ToolResultEvent) -> str:
+        """A call has ended; how far its lines are indented."""
+        call = self._calls.pop(event.tool_call_id, None)
+        self._set_activity(_THINKING)
+        return "" if call is None else call.indent
+
+    def pause(self) -> None:
+        """The time stands still."""
+        if self._paused_at is None:
+            self._paused_at = self._clock()
+
+    def resume(self) -> None:
+        """It goes on."""
+        if self._paused_at is None:
+            return
+        waited, self._paused_at = self._clock() - self._paused_at, None
+        self._since += waited
+        for call in self._calls.values():
+            call.since += waited
+
+    def _set_activity(self, what: str) -> None:
+        self._saying, self._since = what, self._clock()
+
+
+class Totals:
+    """Adds up the tokens of one run after another, and what they cost if prices are set."""
+
+    def __init__(self, prices: Prices | None = None) -> None:
+        self._prices = prices
+        self._runs = 0
+        self._tokens = 0
+        self._cost = 0.0
+
+    def after(self, done: DoneEvent, seconds: float | None = None) -> str:
+        """`1,234 tokens · $0.0123 · 3.2 s`; from the second run on with the sum of all."""
+        usage = done.token_usage or {}
+        tokens = tokens_of(usage)
+        cost = 0.0 if self._prices is None else self._prices.cost_of(usage)
+        self._runs += bool(tokens)
+        self._tokens += tokens
+        self._cost += cost
+        parts = self._amounts(tokens, cost)
+        if seconds is not None:
+            parts.append(f"{seconds:.1f} s")
+        if tokens and self._runs > 1:
+            parts.append(f"session: {self._amounts(self._tokens, self._cost)[-1]}")
+        return " · ".join(parts)
+
+    def _amounts(self, tokens: int, cost: float) -> list[str]:
+        if not tokens:
+            return []
+        priced = [] if self._prices is None else [self._prices.shown(cost)]
+        return [f"{tokens:,} tokens", *priced]
+
+
+def tokens_of(usage: dict[str, int]) -> int:
+    """All tokens of a run."""
+    split = sum(usage.get(name, 0) for name in ("input_tokens", "output_tokens"))
+    return usage.get("total_tokens", split)
+
+
+_HINTS = {
+    "model_unavailable": "check the network, or choose another model with --model.",
+    "model_refused": "check the provider's key and the model's name (--model NAME).",
+    "misconfigured": "dataagent init chooses the model; dataagent doctor looks at everything.",
+    "session_busy": "wait for the other answer, or leave out --resume to start anew.",
+    "session_not_found": "leave out --resume to start a new conversation.",
+    "agent_not_found": "leave out --agent to ask the default agent.",
+    "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
+    "source_not_found": "dataagent sources lists them.",
+    "source_unavailable": "check the source's address and that it answers.",
+    "unknown_name": "dataagent schema shows the tables and columns.",
+    "query_timed_out": "ask for less, or raise the source's time limit.",
+    "artifact_not_found": "dataagent export last takes the newest result.",
+    "quota_exceeded": "delete files of the workspace, or raise DATAAGENT_WORKSPACE_QUOTA.",
+}
+
+
+def hint_for(error_code: str, *, is_recoverable: bool) -> str | None:
+    """What to try next, or None when the error's own message is all there is to say."""
+    known = _HINTS.get(error_code)
+    if is_recoverable:
+        return f"{known} Then ask again." if known else "this may pass: ask again."
+    return known

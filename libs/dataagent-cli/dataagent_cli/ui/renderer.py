@@ -14,15 +14,12 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from dataagent_cli.ui import describe
-from dataagent_cli.ui.activity import ActivityTracker
-from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import one_line, printable
-from dataagent_cli.ui.data_tables import table_text
-from dataagent_cli.ui.events import EventRenderer
-from dataagent_cli.ui.hints import hint_for
+from dataagent_cli.ui.describe import ActivityTracker, Totals, hint_for
 from dataagent_cli.ui.live import LiveArea
-from dataagent_cli.ui.markdown import AnswerMarkdown
-from dataagent_cli.ui.totals import Totals
+from dataagent_cli.ui.markdown import AnswerMarkdown, BlockSplitter
+from dataagent_cli.ui.tables import table_text
+from dataagent_cli.ui.views import EventRenderer
 from dataagent_core.events import (
     ArtifactEvent,
     DoneEvent,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.data.address import PromptCancelled, parse_location
+from dataagent_cli.data.named_sources import PromptCancelled, parse_location
 from dataagent_core.errors import BadInput
 
 

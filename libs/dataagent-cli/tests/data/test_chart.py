@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.data.explain import figure_lines
+from dataagent_cli.data.result_commands import figure_lines
 
 from .shell import dataagent
 

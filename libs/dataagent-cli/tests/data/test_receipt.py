@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dataagent_cli.data.receipt import receipt_lines, rows_text, size_text
+from dataagent_cli.data.stored_results import receipt_lines, rows_text, size_text
 from dataagent_core.data.types import Receipt
 
 RECEIPT = Receipt(

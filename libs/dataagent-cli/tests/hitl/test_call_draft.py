@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_cli.hitl.call_draft import apply_draft, draft_call
+from dataagent_cli.hitl.call_preview import apply_draft, draft_call
 from dataagent_core.errors import BadDecision
 from dataagent_core.hitl import ActionRequest
 

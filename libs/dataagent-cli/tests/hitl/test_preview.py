@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prompt_toolkit.utils import get_cwidth
 
-from dataagent_cli.hitl.preview import Line, preview, title, wrap_lines
+from dataagent_cli.hitl.call_preview import Line, preview, title, wrap_lines
 from dataagent_cli.ui.describe import file_operation_title
 from dataagent_core.events import FileOperationEvent
 from dataagent_core.hitl import ActionRequest

@@ -12,12 +12,11 @@ from typing import Literal
 import pytest
 
 from dataagent_cli import exit_codes
-from dataagent_cli.conversation import Conversation
+from dataagent_cli.conversation import Conversation, show_resumed
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts import Host, UnsupportedOnServer
 from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.hosts.server import open_server
-from dataagent_cli.resume import show_resumed
 from dataagent_cli.turn import TurnRules, TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_client import Backoff, DataAgentClient

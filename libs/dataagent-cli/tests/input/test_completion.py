@@ -9,17 +9,15 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from dataagent_cli.budget import max_tokens
 from dataagent_cli.commands import builtin_commands
 from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.completion import LineCompleter
-from dataagent_cli.input.mentions import Mentions, NamedTable
-from dataagent_cli.input.project_files import ProjectFiles, best_matches
+from dataagent_cli.input.mentions import Mentions, NamedTable, ProjectFiles, best_matches
 from dataagent_cli.streams import Streams
-from dataagent_cli.turn import TurnRunner
+from dataagent_cli.turn import TurnRunner, max_tokens
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.config.settings import Prices

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.input.editor import edit_text
+from dataagent_cli.external_programs import edit_text
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.errors import BadInput
 from tests.waiting import WAIT_SECONDS

@@ -15,8 +15,7 @@ from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.commands import builtin_commands
 from dataagent_cli.input.completion import LineCompleter
-from dataagent_cli.input.history import open_history
-from dataagent_cli.input.keyboard import Keyboard
+from dataagent_cli.input.keyboard import Keyboard, open_history
 from dataagent_core.config import SessionState
 from tests.waiting import WAIT_SECONDS
 

@@ -12,7 +12,7 @@ from prompt_toolkit.utils import get_cwidth
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.local import LocalHost
-from dataagent_cli.input.toolbar import toolbar_of
+from dataagent_cli.input.keyboard import toolbar_of
 from dataagent_cli.turn import TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.app.assembly import open_core

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_cli.mcp.add_arguments import parse_add
+from dataagent_cli.commands.mcp import parse_add
 from dataagent_core.errors import BadInput
 from tests.requirements import requirement
 

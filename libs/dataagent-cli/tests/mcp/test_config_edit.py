@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataagent_cli.mcp.config_edit import edit_config, names_in, with_server, without_server
+from dataagent_cli.mcp.config_files import edit_config, names_in, with_server, without_server
 from dataagent_core.errors import BadInput
 from tests.requirements import requirement
 from tests.tiers import examples

@@ -20,7 +20,7 @@ from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.main import run
-from dataagent_cli.mcp.config_locations import config_locations
+from dataagent_cli.mcp.config_files import config_locations
 from dataagent_cli.mcp.servers import TerminalServers
 from dataagent_cli.mcp.trust import Trust
 from dataagent_cli.streams import Streams

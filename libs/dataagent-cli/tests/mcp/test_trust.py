@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from dataagent_cli.mcp.config_locations import ConfigLocation, config_locations
+from dataagent_cli.mcp.config_files import ConfigLocation, config_locations
 from dataagent_cli.mcp.trust import Trust, question
 from dataagent_core.mcp.types import ServerSpec
 from tests.requirements import requirement

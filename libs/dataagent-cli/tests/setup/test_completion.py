@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.setup import peek
+from dataagent_cli.setup import home_reader
 
 from ..pseudo_terminal import Terminal
 from .program import dataagent
@@ -65,16 +65,17 @@ async def test_tab_completes_commands_options_and_sources(
 
 
 async def test_conversations_are_offered_by_their_id_and_title(home: Path) -> None:
-    assert peek.sessions(str(home)) == {}
+    assert home_reader.sessions(str(home)) == {}
     assert (await dataagent("-p", "!echo hi")).code == 0
-    assert list(peek.sessions(str(home)).values()) == ["!echo hi"]
+    assert list(home_reader.sessions(str(home)).values()) == ["!echo hi"]
 
 
 def test_a_tab_loads_no_library() -> None:
     """A shell waits for it: the core, SQLAlchemy and pydantic take a second."""
     code = (
         "import sys; import dataagent_cli.setup.completion, dataagent_cli.arguments as a;"
-        "a.build_parser(); from dataagent_cli.setup import peek; peek.newer_tables('/nowhere');"
+        "a.build_parser(); from dataagent_cli.setup import home_reader;"
+        "home_reader.newer_tables('/nowhere');"
         "print(sorted({'pydantic', 'sqlalchemy', 'rich', 'asyncio', 'typing_extensions'}"
         " & set(sys.modules)))"
     )

@@ -11,9 +11,8 @@ import keyring.backend
 import pytest
 
 from dataagent_cli.arguments import parse
-from dataagent_cli.setup.config_file import change_config
-from dataagent_cli.setup.keys import store_key, usable_keyring
-from dataagent_cli.setup.settings import load_settings
+from dataagent_cli.setup.init import change_config
+from dataagent_cli.setup.settings import load_settings, store_key, usable_keyring
 from dataagent_core.errors import Misconfigured
 from tests.standins.openai_server import Status, openai_server, text
 

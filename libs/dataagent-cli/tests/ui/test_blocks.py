@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_cli.ui.blocks import BlockSplitter
+from dataagent_cli.ui.markdown import BlockSplitter
 from tests.requirements import requirement
 
 PIECES = ["para\n", "more", "\n", "\n\n", "- item\n", "2. two\n", "  inner\n", "```py\n"]

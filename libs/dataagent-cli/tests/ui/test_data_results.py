@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from dataagent_cli.data.explain import figure_lines
+from dataagent_cli.data.result_commands import figure_lines
 from dataagent_cli.ui import PlainRenderer, TerminalRenderer
 from dataagent_cli.ui.describe import result_summary, short_args
 from dataagent_core.config import Prices

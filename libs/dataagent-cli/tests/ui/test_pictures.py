@@ -11,10 +11,9 @@ import pytest
 from PIL import Image
 from rich.cells import cell_len
 
-from dataagent_cli.ui.ascii_fallback import register_ascii_fallback
+from dataagent_cli.streams import register_ascii_fallback
 from dataagent_cli.ui.chart_text import chart_text
-from dataagent_cli.ui.pictures import picture_text
-from dataagent_cli.ui.terminals import graphics, reflows
+from dataagent_cli.ui.graphics import graphics, picture_text, reflows
 
 
 def png(width: int = 20, height: int = 14) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dataagent_cli.ui.table import Heading, draw
+from dataagent_cli.ui.tables import Heading, draw
 
 ROWS = st.integers(1, 5).flatmap(
     lambda count: st.lists(

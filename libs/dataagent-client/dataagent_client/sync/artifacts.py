@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from dataagent_client.artifacts import ArrowTable, ArtifactCalls, ArtifactFormat, DataFrame
-from dataagent_client.data_models import ArtifactDetail, ArtifactInfo, RowsPage
+from dataagent_client.data import ArtifactDetail, ArtifactInfo, RowsPage
 from dataagent_client.models import Page
 from dataagent_client.sync.portal import Portal, Stream
 

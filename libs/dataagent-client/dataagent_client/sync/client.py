@@ -8,25 +8,29 @@ from types import TracebackType
 from typing import Any, Self
 
 from dataagent_client import models
-from dataagent_client.backoff import Backoff
 from dataagent_client.client import DataAgentClient
-from dataagent_client.models import ChatResult, Health, MessageInfo, Page, RunInfo, SessionInfo
-from dataagent_client.resource_models import (
+from dataagent_client.http import Backoff
+from dataagent_client.models import (
     AgentChoice,
     AgentInfo,
+    ChatResult,
     DayUsage,
+    Health,
+    MessageInfo,
+    Page,
     Readiness,
+    RunInfo,
     ServerInfo,
+    SessionInfo,
     ToolInfo,
     WorkspaceInfo,
 )
 from dataagent_client.sync.admin import SyncAdminCalls
 from dataagent_client.sync.artifacts import SyncArtifactCalls
-from dataagent_client.sync.auth import SyncAuthCalls
+from dataagent_client.sync.auth import SyncAuthCalls, SyncKeyCalls
 from dataagent_client.sync.conversations import SyncConversationCalls
 from dataagent_client.sync.data import SyncDataCalls
 from dataagent_client.sync.files import SyncFileCalls
-from dataagent_client.sync.keys import SyncKeyCalls
 from dataagent_client.sync.mcp import SyncMcpCalls
 from dataagent_client.sync.memory import SyncMemoryCalls
 from dataagent_client.sync.portal import Portal, Stream, SyncOnApproval

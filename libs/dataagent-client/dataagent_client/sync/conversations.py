@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from dataagent_client.conversations import ConversationCalls, ConversationInfo
-from dataagent_client.history import ThreadHistory
+from dataagent_client.conversations import ConversationCalls, ConversationInfo, ThreadHistory
 from dataagent_client.models import Page
 from dataagent_client.sync.portal import Portal, Stream
 from dataagent_client.wire import Received

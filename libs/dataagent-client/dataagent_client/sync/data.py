@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dataagent_client.data import DataCalls, Rows
-from dataagent_client.data_models import (
+from dataagent_client.data import (
     CatalogueInfo,
     CheckResult,
+    DataCalls,
     QueryResult,
+    Rows,
     SourceInfo,
     TableName,
 )

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Unpack
 
-from dataagent_client.mcp import McpAdmin, McpCalls, McpTemplates
-from dataagent_client.mcp_models import (
+from dataagent_client.mcp import (
     AllowedTool,
     Allowlist,
     CatalogueTool,
+    McpAdmin,
     McpCall,
+    McpCalls,
     McpServer,
     McpTemplate,
+    McpTemplates,
     McpTrial,
     SharedMcpServer,
     SharedServerSettings,

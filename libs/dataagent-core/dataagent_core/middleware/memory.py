@@ -145,7 +145,8 @@ def _texts(responses: list[FileDownloadResponse]) -> dict[str, str]:
 def _truncate_user_memory(text: str) -> str:
     if len(text) <= _MAX_USER_MEMORY_CHARACTERS:
         return text
-    return f"{text[:_MAX_USER_MEMORY_CHARACTERS]}\n[cut: {len(text) - _MAX_USER_MEMORY_CHARACTERS} more characters]"
+    more = len(text) - _MAX_USER_MEMORY_CHARACTERS
+    return f"{text[:_MAX_USER_MEMORY_CHARACTERS]}\n[cut: {more} more characters]"
 
 
 MAX_PROJECT_MEMORY_CHARACTERS: Final = 40_000
@@ -198,4 +199,5 @@ def project_prompt(root: str, memory: tuple[str, bytes] | None) -> str:
 def _truncate_project_memory(text: str) -> str:
     if len(text) <= MAX_PROJECT_MEMORY_CHARACTERS:
         return text
-    return f"{text[:MAX_PROJECT_MEMORY_CHARACTERS]}\n[cut here: the file is longer; read_file shows the rest]"
+    head = text[:MAX_PROJECT_MEMORY_CHARACTERS]
+    return f"{head}\n[cut here: the file is longer; read_file shows the rest]"

@@ -1,8 +1,12 @@
-"""`dataagent-harbor load`: a crowd in steps or for a long time, and the report of it."""
+"""`dataagent-harbor load`: a crowd in steps or for a long time, and the report of it.
+
+The server's memory as its `/metrics` tells it; nothing where that is not open to us.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import resource
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,15 +15,41 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from dataagent_client import Backoff, DataAgentClient
 from dataagent_harbor.arguments import HarborOptions
-from dataagent_harbor.load.memory import ServerMemory
-from dataagent_harbor.load.phase import LoadPhase
 from dataagent_harbor.load.report import LoadReport, as_html, as_markdown, report_of
 from dataagent_harbor.load.user import LoadUser, RestUser, SocketUser
-from dataagent_harbor.load.virtual_users import Load, VirtualUsers
-from dataagent_harbor.question_files import named_questions
+from dataagent_harbor.load.virtual_users import Load, LoadPhase, VirtualUsers
+from dataagent_harbor.questions import named_questions
 from dataagent_harbor.run_command import say, write_forms
+
+_RESIDENT = re.compile(r"^process_resident_memory_bytes ([0-9.e+]+)$", re.MULTILINE)
+
+
+class ServerMemory:
+    """Reads it again and again. Use it as an async context manager."""
+
+    def __init__(self, url: str, api_key: str | None) -> None:
+        headers = {} if api_key is None else {"X-API-Key": api_key}
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=5)
+
+    async def __aenter__(self) -> ServerMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def read(self) -> int | None:
+        """Bytes that the process which answers has resident."""
+        try:
+            answer = await self._http.get("/metrics")
+        except httpx.HTTPError:
+            return None
+        found = _RESIDENT.search(answer.text) if answer.is_success else None
+        return None if found is None else int(float(found[1]))
+
 
 GOOD, NOT_GOOD = 0, 1
 _USERS_A_CLIENT = 80  # httpx opens at most 100 connections at once

@@ -1,19 +1,52 @@
-"""The report of a load: figures for programs, a page and a table for people. Pure functions."""
+"""The report of a load: figures for programs, a page and a table for people. Pure functions.
+
+Where a series is going: a straight line through it, and its last quarter against its first.
+
+Pure functions.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from html import escape
+from statistics import linear_regression, median
 from typing import Any
 
-from dataagent_harbor.load.phase import saturation
-from dataagent_harbor.load.sequence import Sequence as Numbers
-from dataagent_harbor.load.trend import Trend, trend_of
-from dataagent_harbor.report import charts
-from dataagent_harbor.report.figures import megabytes, seconds
-from dataagent_harbor.report.page import note, page, section, tiles
+from dataagent_harbor.load.user import Sequence as Numbers
+from dataagent_harbor.load.virtual_users import saturation
+from dataagent_harbor.report import html_parts
+from dataagent_harbor.report.html_parts import megabytes, note, page, seconds, section, tiles
+
+Points = Sequence[tuple[float, float]]  # seconds, value
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line through the points, and the ratio of the medians of the last and the first quarter."""
+
+    per_hour: float
+    start: float
+    end: float
+    ratio: float
+
+
+def trend_of(points: Points) -> Trend | None:
+    """The trend; None with fewer than four points, or all at one moment."""
+    if len(points) < 4 or points[0][0] == points[-1][0]:
+        return None
+    slope, base = linear_regression(*zip(*points, strict=True))
+    quarter = max(len(points) // 4, 1)
+    first = median(value for _, value in points[:quarter])
+    last = median(value for _, value in points[-quarter:])
+    return Trend(
+        per_hour=slope * 3600,
+        start=base + slope * points[0][0],
+        end=base + slope * points[-1][0],
+        ratio=last / first if first else 1.0,
+    )
+
 
 LoadReport = dict[str, Any]  # the JSON document: about, summary, steps, trends
 Step = dict[str, Any]
@@ -177,8 +210,8 @@ def _over_load(report: LoadReport) -> str:
     }
     return (
         '<div class="pair">'
-        + section("Questions a second", charts.lines(rates, _rate, _users))
-        + section("Time to the answer", charts.lines(times, seconds, _users))
+        + section("Questions a second", html_parts.lines(rates, _rate, _users))
+        + section("Time to the answer", html_parts.lines(times, seconds, _users))
         + "</div>"
     )
 
@@ -192,23 +225,27 @@ def _over_soak(report: LoadReport) -> str:
         '<div class="pair">'
         + section("Time to the answer", _with_trend(times, trends["p95"], seconds))
         + section("The server's memory", _with_trend(memory, trends["memory"], megabytes))
-        + section("Questions a second", charts.lines(served, _rate, seconds))
-        + section("Errors", charts.lines({"errors": _over_time(steps, "errors")}, _rate, seconds))
+        + section("Questions a second", html_parts.lines(served, _rate, seconds))
+        + section(
+            "Errors", html_parts.lines({"errors": _over_time(steps, "errors")}, _rate, seconds)
+        )
         + "</div>"
     )
 
 
 def _with_trend(
-    named: dict[str, list[tuple[float, float]]], trend: dict[str, Any] | None, shown: charts.Shown
+    named: dict[str, list[tuple[float, float]]],
+    trend: dict[str, Any] | None,
+    shown: html_parts.Shown,
 ) -> str:
     """Lines over time, with the straight line through the last of them."""
     points = list(named.values())[-1]
     if trend is None or not points:
-        return charts.lines(named, shown, seconds)
+        return html_parts.lines(named, shown, seconds)
     line = Trend(**trend)
     straight = [(points[0][0], max(line.start, 0.0)), (points[-1][0], max(line.end, 0.0))]
     told = f"The last quarter is {line.ratio:.2f} times the first."
-    return charts.lines({**named, "trend": straight}, shown, seconds) + note(told)
+    return html_parts.lines({**named, "trend": straight}, shown, seconds) + note(told)
 
 
 def _table(steps: Sequence[Step]) -> str:

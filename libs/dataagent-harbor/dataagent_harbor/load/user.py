@@ -3,6 +3,8 @@
 The socket stays open while the user thinks, and is opened again where it was lost, from the last
 event seen; a message that was not acknowledged is sent again as the same message. Unlike the
 client's own chat, doubled and missing events are not hidden but counted. Above: `virtual_users.py`.
+
+Whether a session's events come with every number once. Pure.
 """
 
 from __future__ import annotations
@@ -38,7 +40,24 @@ from dataagent_client.wire import (
     parse_frame,
     socket_url,
 )
-from dataagent_harbor.load.sequence import Sequence
+
+
+@dataclass(slots=True)
+class Sequence:
+    """What a reader saw of the numbers 1, 2, 3 … of a session's events."""
+
+    last: int = 0
+    gaps: int = 0  # numbers that did not come
+    doubles: int = 0  # that came again
+
+    def take(self, seq: int) -> None:
+        """The next event's number."""
+        if seq <= self.last:
+            self.doubles += 1
+            return
+        self.gaps += seq - self.last - 1
+        self.last = seq
+
 
 _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError, EOFError)
 _STOP_SECONDS = 5.0

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from dataagent_harbor.report import charts
-from dataagent_harbor.report.document import Report
-from dataagent_harbor.report.figures import money, seconds
-from dataagent_harbor.report.page import note, page, section, tiles
-from dataagent_harbor.report.steps import Step
+from dataagent_harbor.report import html_parts
+from dataagent_harbor.report.document import Report, Step
+from dataagent_harbor.report.html_parts import money, note, page, seconds, section, tiles
 from dataagent_harbor.scoring import STATUSES
 
 _FILTER = (
@@ -34,7 +32,7 @@ def as_html(report: Report) -> str:
         _failures(report["failures"]),
         _questions(report["results"]),
     )
-    badge = charts.ring(total["success_rate"], f"{total['passed']} of {total['total']} passed")
+    badge = html_parts.ring(total["success_rate"], f"{total['passed']} of {total['total']} passed")
     return page("Harbor report", report["about"], filter(None, parts), badge=badge)
 
 
@@ -70,14 +68,14 @@ def _latency(report: Report) -> str:
         '<div class="pair">'
         + section("Time to the answer", _histogram(times, total["latency"]))
         + section("Time to the first token", _histogram(firsts, total["first_token"]))
-        + section("Over the run", charts.dots(points, seconds), note("Each dot is an answer."))
+        + section("Over the run", html_parts.dots(points, seconds), note("Each dot is an answer."))
         + "</div>"
         + section("Percentiles", _percentiles(total), note(_omission(total["latency_corrected"])))
     )
 
 
 def _histogram(values: Sequence[float], found: dict[str, Any]) -> str:
-    return charts.histogram(values, {name: found[name] for name in ("p50", "p95")}, seconds)
+    return html_parts.histogram(values, {name: found[name] for name in ("p50", "p95")}, seconds)
 
 
 def _percentiles(total: dict[str, Any]) -> str:
@@ -111,7 +109,7 @@ def _categories(found: dict[str, dict[str, Any]]) -> str:
     rows = "".join(
         f"<tr><td>{escape(name)}</td>"
         f'<td class="number">{each["passed"]} of {each["total"]}</td>'
-        f'<td style="width:45%">{charts.shares({one: each[one] for one in STATUSES})}</td>'
+        f'<td style="width:45%">{html_parts.shares({one: each[one] for one in STATUSES})}</td>'
         f'<td class="number">{seconds(each["p50"])}</td>'
         f'<td class="number">{seconds(each["p95"])}</td></tr>'
         for name, each in found.items()

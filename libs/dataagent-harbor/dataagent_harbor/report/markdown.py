@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataagent_harbor.report.document import Report
-from dataagent_harbor.report.figures import money, seconds
+from dataagent_harbor.report.html_parts import money, seconds
 
 _COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
 

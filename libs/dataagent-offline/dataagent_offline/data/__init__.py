@@ -6,6 +6,6 @@ columns, which joins) → `sql` → the tools → `answer`. A step that cannot a
 with a `Trouble`, and the user is told what was not understood. `skill` runs the steps.
 """
 
-from dataagent_offline.data.skill import answer_from_data, sounds_like_data
+from dataagent_offline.data.pipeline import answer_from_data, sounds_like_data
 
 __all__ = ["answer_from_data", "sounds_like_data"]

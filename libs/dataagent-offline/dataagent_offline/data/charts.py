@@ -8,9 +8,8 @@ from typing import Any
 import orjson
 
 from dataagent_core.models.rule_based import Conversation
-from dataagent_offline.data.joins import repeats_rows
-from dataagent_offline.data.plan import SelectPlan
-from dataagent_offline.data.results import TableResult
+from dataagent_offline.data.data_tools import TableResult
+from dataagent_offline.data.plan import SelectPlan, repeats_rows
 
 
 def can_be_drawn(plan: SelectPlan, result: TableResult) -> bool:

@@ -11,10 +11,18 @@ from dataagent_offline.data.intent import (
     NumberFilter,
     ValueFilter,
 )
-from dataagent_offline.data.labels import label_columns
-from dataagent_offline.data.spans import SpanList
-from dataagent_offline.data.terms import Noun, Period, QuestionError, QuestionSpan, ValueTerm
-from dataagent_offline.data.times import disjoint_periods, open_period, period_between
+from dataagent_offline.data.schema import label_columns
+from dataagent_offline.data.segmentation import SpanList
+from dataagent_offline.data.terms import (
+    Noun,
+    Period,
+    QuestionError,
+    QuestionSpan,
+    ValueTerm,
+    disjoint_periods,
+    open_period,
+    period_between,
+)
 
 _TO_SIGNS: Final = frozenset("-–—~～")
 _SHORT_RANGES: Final = {"后": "gt", "前": "lt"}

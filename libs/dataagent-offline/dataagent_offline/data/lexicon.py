@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from dataagent_offline.data.flags import state_of
-from dataagent_offline.data.labels import is_title
-from dataagent_offline.data.schema import SchemaColumn, SchemaTable, SourceSchema
-from dataagent_offline.data.synonyms import names, nouns
+from dataagent_offline.data.schema import (
+    SchemaColumn,
+    SchemaTable,
+    SourceSchema,
+    is_title,
+    state_of,
+)
 from dataagent_offline.data.terms import ColumnTerm, TableTerm, ValueTerm
-from dataagent_offline.data.vocabulary import fixed_words
-from dataagent_offline.data.words import has_han, keys
+from dataagent_offline.data.vocabulary import fixed_words, has_han, keys, names, nouns
 
 Phrase: TypeAlias = tuple[str, ...]
 

@@ -2,20 +2,44 @@
 
 Written as generators: they yield a tool call and are sent the tool's answer. They keep nothing;
 `skill` walks again over the answers that are already in the conversation.
+
+Data that a question names with `@`: a source, or one of its tables, as the composer writes them.
+
+`@sales` is a source, `@sales.orders` and `@sales."Order details"` tables of it. Pure.
+
+The data skill's door: the next step for a question about data, found by walking again.
+
+Nothing is kept between turns. Each turn walks over the tool results that the conversation already
+holds; the first call without a result is the next step. Earlier questions are walked in the same
+way when a follow-up needs one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import re
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from langchain_core.messages import ToolMessage
 
-from dataagent_core.models.rule_based import Call, Conversation
+from dataagent_core.models.rule_based import Call, Conversation, Exchange, Say, Turn
 from dataagent_offline.data import charts
-from dataagent_offline.data.answer import answer_text, describe_plan
-from dataagent_offline.data.catalogue import last_source, load, other_sources
+from dataagent_offline.data.answer import (
+    answer_text,
+    describe_plan,
+    describe_source,
+    failure_text,
+    refusal_text,
+)
+from dataagent_offline.data.data_tools import (
+    TableResult,
+    ToolFailure,
+    last_source,
+    load,
+    other_sources,
+    result_of,
+)
 from dataagent_offline.data.intent import Intent, merge_intents
 from dataagent_offline.data.lexicon import Lexicon, lexicon_of
 from dataagent_offline.data.parse import parse, refuse
@@ -28,14 +52,45 @@ from dataagent_offline.data.probe import (
     lookup_query,
     unmatched_spellings,
 )
-from dataagent_offline.data.refusals import failure_text, refusal_text
-from dataagent_offline.data.results import TableResult, ToolFailure, result_of
 from dataagent_offline.data.schema import SourceSchema
-from dataagent_offline.data.segmentation import LONGEST_QUESTION, Segmentation, segment
-from dataagent_offline.data.source_description import describe_source
-from dataagent_offline.data.source_mentions import parse_mentions
+from dataagent_offline.data.segmentation import LONGEST_QUESTION, Segmentation, roles_of, segment
 from dataagent_offline.data.sql import Writer
 from dataagent_offline.data.terms import Noun, QuestionError
+from dataagent_offline.data.vocabulary import atoms, has_han
+
+_MENTION: Final = re.compile(
+    r"(?P<before>\b(?:in|of|from|on|using)\s+|(?:在|从|使用|用))?"
+    r"(?<![A-Za-z0-9._%+-])@(?P<source>\w[\w-]{0,63})"
+    r"(?:\.(?:\"(?P<quoted>[^\"\n]+)\"|(?P<plain>[\w$-]+(?:\.[\w$-]+)*)))?"
+    r"(?P<after>\s*(?:里面|里|中))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMentions:
+    """The sources that a question names, each once, and the question in plain words."""
+
+    sources: tuple[str, ...]
+    question: str
+
+
+def parse_mentions(question: str, filenames: Collection[str]) -> SourceMentions:
+    """What a question names. A file that comes with it is no source, whatever it is called."""
+    for name in sorted(filenames, key=len, reverse=True):
+        question = question.replace(f"@{name}", name)
+    sources = dict.fromkeys(found["source"] for found in _MENTION.finditer(question))
+    if not sources:
+        return SourceMentions((), question)
+    return SourceMentions(tuple(sources), _MENTION.sub(_plain, question).strip(" \t\n:：,，"))
+
+
+def _plain(found: re.Match[str]) -> str:
+    table = found["quoted"] or (found["plain"] or "").rpartition(".")[2]
+    if not table:
+        return " "
+    return f"{found['before'] or ''}{table}{found['after'] or ''}"
+
 
 _MOST_REPAIRS: Final = 3
 _FINAL_CODES: Final = ("denied", "timeout", "cancel", "quota", "limit")
@@ -267,3 +322,81 @@ def _chart(
         if message.status != "error":
             return charts.chart_note(conversation, charts.mark_of(str(message.text)))
     return charts.chart_note(conversation, None)
+
+
+_NEEDED: Final = frozenset({"sql_db_schema", "sql_db_query"})
+_MOST_EARLIER: Final = 30
+_SHORT: Final = 6
+"""Words, or twice as many Chinese characters. `customers in Germany` asks without a word for it."""
+_DATA_ROLES: Final = frozenset(
+    {"count", "agg", "order", "take", "extreme", "by", "bucket", "trend", "list", "which",
+     "people", "chart", "compare", "measure", "how_much", "table_format", "ask", "schema", "op",
+     "trade"}
+)  # fmt: skip
+_FOLLOW_ROLES: Final = _DATA_ROLES | {"follow", "and", "period", "not", "with", "noise"}
+
+
+def answer_from_data(conversation: Conversation) -> Turn | None:
+    """Answer a plain question about data with the SQL tools; None if it is no such question."""
+    if not conversation.tools.keys() >= _NEEDED:
+        return None
+    if not _may_be_data_question(conversation):
+        return None
+    match _replay(conversation):
+        case Call() as call:
+            return [call]
+        case AnsweredQuestion(text=text) | TextReply(text=text):
+            return [Say(text)]
+        case None:
+            return None
+
+
+def sounds_like_data(question: str) -> bool:
+    """Whether a question uses the words of one about data, whatever tools there are."""
+    return bool(roles_of(question[:LONGEST_QUESTION]) & _DATA_ROLES)
+
+
+def _may_be_data_question(conversation: Conversation) -> bool:
+    """Whether the question may be one about data: by its words, or because it is short."""
+    question = conversation.question[:LONGEST_QUESTION]
+    length = sum(0.5 if has_han(atom.text) else 1 for atom in atoms(question))
+    if 0 < length <= _SHORT:
+        return True
+    return bool(
+        roles_of(question) & (_FOLLOW_ROLES if _has_data(conversation.earlier) else _DATA_ROLES)
+    )
+
+
+def _has_data(earlier: Sequence[Exchange]) -> bool:
+    return any(result.name in _NEEDED for exchange in earlier for result in exchange.results)
+
+
+def _replay(conversation: Conversation) -> Call | QuestionOutcome | None:
+    """Walk as far as the results reach: the next call, the end, or None if they do not fit."""
+    steps = answer_question(conversation, lambda: _previous_answer(conversation))
+    try:
+        call = next(steps)
+        for result in conversation.results:
+            if result.name not in {None, call.name}:
+                return None
+            call = steps.send(result)
+    except StopIteration as end:
+        outcome: QuestionOutcome = end.value
+        return outcome
+    return call
+
+
+def _previous_answer(conversation: Conversation) -> AnsweredQuestion | None:
+    """The last earlier question that was answered from data."""
+    earlier = conversation.earlier
+    for position in range(len(earlier) - 1, max(-1, len(earlier) - 1 - _MOST_EARLIER), -1):
+        then = replace(
+            conversation,
+            question=earlier[position].question,
+            results=earlier[position].results,
+            earlier=earlier[:position],
+        )
+        outcome = _replay(then) if then.results else None
+        if isinstance(outcome, AnsweredQuestion):
+            return outcome
+    return None

@@ -9,16 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dataagent_core.data.dialects import Dialect
-from dataagent_offline.data.flags import needs_check
-from dataagent_offline.data.joins import Hop
-from dataagent_offline.data.labels import is_title, label_columns
-from dataagent_offline.data.plan import Ref, SelectPlan
-from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.plan import Hop, Ref, SelectPlan
+from dataagent_offline.data.schema import SourceSchema, is_title, label_columns, needs_check
 from dataagent_offline.data.segmentation import Segmentation
 from dataagent_offline.data.sql import Writer
-from dataagent_offline.data.synonyms import names
 from dataagent_offline.data.terms import QuestionSpan, ValueTerm
-from dataagent_offline.data.words import has_han, keys
+from dataagent_offline.data.vocabulary import has_han, keys, names
 
 _MOST_COLUMNS: Final = 40
 _MOST_SPELLINGS: Final = 60

@@ -2,21 +2,34 @@
 
 The question is cut so that as little as possible stays unknown and the known spans are long.
 A span keeps all its meanings. Below: `lexicon`, `vocabulary`, `times`; above: `parse`.
+
+A reading on its way to an intent: spans with one meaning each, and which are accounted for.
+
+A span with several meanings gets the one that fits its neighbours. What stays unused at the end
+was not understood, and `parse` says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dataagent_offline.data.lexicon import Lexicon, Phrase
-from dataagent_offline.data.synonyms import names
-from dataagent_offline.data.terms import Noun, QuestionSpan
-from dataagent_offline.data.times import TimeMatch, find_times
-from dataagent_offline.data.vocabulary import fixed_words, number_words
-from dataagent_offline.data.words import Atom, atoms, is_plural, keys, normal
+from dataagent_offline.data.schema import SourceSchema, yes_values
+from dataagent_offline.data.terms import Noun, QuestionSpan, Role, TimeMatch, find_times
+from dataagent_offline.data.vocabulary import (
+    Atom,
+    atoms,
+    fixed_words,
+    has_han,
+    is_plural,
+    keys,
+    names,
+    normal,
+    number_words,
+)
 
 LONGEST_QUESTION: Final = 600
 """Characters. What is longer is no plain question."""
@@ -163,3 +176,178 @@ def _noun(text: str, phrase: Phrase, lexicon: Lexicon) -> Noun | None:
     if not tables and not columns:
         return None
     return Noun(text, tables, columns, is_plural=is_plural(text))
+
+
+_SILENT: tuple[Role, ...] = ("noise", "all", "and", "ask", "with", "to", "list", "follow")
+"""Roles that give way to a noun written the same."""
+
+
+@dataclass(slots=True)
+class SpanList:
+    """The spans that carry meaning, in order."""
+
+    items: list[QuestionSpan]
+    schema: SourceSchema
+    used: set[int] = field(default_factory=set[int])
+
+    def find(self, *roles: Role) -> list[int]:
+        """Where unused words of these roles stand."""
+        return [
+            position
+            for position, item in enumerate(self.items)
+            if position not in self.used and item.has(*roles)
+        ]
+
+    def use(self, *places: int) -> None:
+        """Account for spans."""
+        self.used.update(places)
+
+    def at(self, position: int) -> QuestionSpan | None:
+        """The span there, if it is one that is not yet used."""
+        if 0 <= position < len(self.items) and position not in self.used:
+            return self.items[position]
+        return None
+
+    def noun(self, position: int) -> Noun | None:
+        """The unused noun there."""
+        item = self.at(position)
+        return item.noun if item else None
+
+    def nouns(self) -> Iterator[tuple[int, Noun]]:
+        """All unused nouns."""
+        for position, item in enumerate(self.items):
+            if item.noun and position not in self.used and not item.has("bucket"):
+                yield position, item.noun
+
+    def is_number(self, noun: Noun) -> bool:
+        """Whether the noun is first of all a column of numbers that can be added up."""
+        return bool(self.numbers(noun)) and not any(
+            term.quality > max(each.quality for each in noun.columns) for term in noun.tables
+        )
+
+    def numbers(self, noun: Noun) -> Noun | None:
+        """The noun as its columns of numbers, keys left out; None if it has none."""
+        columns = tuple(
+            term
+            for term in noun.columns
+            if self.schema.column(term.table, term.column).kind == "number"
+            and not self.schema.tables[term.table].is_key(term.column)
+        )
+        return noun.narrowed(columns) if columns else None
+
+    def flags(self, noun: Noun) -> Noun | None:
+        """The noun as its columns that say yes or no; None if it is anything else as well."""
+        best = best_quality(noun)
+        columns = tuple(term for term in noun.columns if term.quality == best)
+        if best < 3 or not columns or any(term.quality == best for term in noun.tables):
+            return None
+        are_flags = all(
+            yes_values(self.schema.column(term.table, term.column), self.schema.dialect)
+            for term in columns
+        )
+        return noun.narrowed(columns) if are_flags else None
+
+    def dates(self, noun: Noun) -> Noun | None:
+        """The noun as its columns of dates; None if it has none, or is a table first of all."""
+        tables = max((term.quality for term in noun.tables), default=0)
+        columns = tuple(
+            term
+            for term in noun.columns
+            if self.schema.column(term.table, term.column).kind == "date" and term.quality > tables
+        )
+        return noun.narrowed(columns) if columns else None
+
+
+def resolve_spans(segmentation: Segmentation, schema: SourceSchema) -> SpanList:
+    """The spans that mean something, each with the meaning that fits its neighbours."""
+    known = [item for item in segmentation.items if item.is_known]
+    spans = SpanList(known, schema)
+    items = [_resolve(spans, position) for position in range(len(known))]
+    return SpanList([item for item in items if not item.has("noise")], schema)
+
+
+def _resolve(spans: SpanList, position: int) -> QuestionSpan:
+    item = spans.items[position]
+    if item.period:
+        return _number_or_time(spans, position)
+    if item.number is not None and item.words:
+        item = replace(item, words=())
+    if item.noun and item.values:
+        is_partial = best_quality(item.noun) < 3
+        item = replace(item, noun=None) if is_partial else replace(item, values=())
+    if item.words and item.values:
+        return _word_or_value(spans, item)
+    if item.words and item.noun:
+        return _word_or_noun(spans, position, item, item.noun)
+    return item
+
+
+def _number_or_time(spans: SpanList, position: int) -> QuestionSpan:
+    """`more than 2000` is a number, `in 2000` a year."""
+    item = spans.items[position]
+    before = spans.items[position - 1] if position else None
+    is_compared = bool(before and before.has("op"))
+    if item.period and item.period.is_bare_number and is_compared:
+        return replace(item, period=None, number=float(item.period.label))
+    return item
+
+
+def _word_or_value(spans: SpanList, item: QuestionSpan) -> QuestionSpan:
+    """`employees in Sales`: with something else to count, the word is a value; so is `OR`."""
+    has_other_subject = any(
+        other is not item and other.has("count", "people", "agg") for other in spans.items
+    )
+    is_code = item.text.isupper() and any(term.value == item.text for term in item.values)
+    if is_code or item.has("refused") or (item.has("measure") and has_other_subject):
+        return replace(item, words=())
+    return replace(item, values=())
+
+
+def _word_or_noun(spans: SpanList, position: int, item: QuestionSpan, noun: Noun) -> QuestionSpan:
+    is_noun = best_quality(noun) >= 3
+    if item.has("bucket"):
+        return item if is_noun else replace(item, noun=None)
+    if item.has("agg"):
+        is_noun = is_noun and _is_total_a_column(spans, position)
+    elif item.has("count"):
+        is_noun = is_noun and not _follows_a_table(spans, position)
+    elif item.has("measure"):
+        counts = any(other.has("count") for other in spans.items)
+        is_counted = bool(noun.tables) or spans.flags(noun) is not None
+        is_noun = is_noun and (spans.is_number(noun) or (counts and is_counted))
+    elif item.has("verb") or item.value_of("noise") == "classifier":
+        is_noun = is_noun and bool(noun.tables) and not has_han(item.text)
+    elif not item.has("refused", *_SILENT):
+        is_noun = False
+    return replace(item, words=()) if is_noun else replace(item, noun=None)
+
+
+def _is_total_a_column(spans: SpanList, position: int) -> bool:
+    """`average total`, `invoice total` name a column; `total sales`, `total customers` do not."""
+    others = [item for index, item in enumerate(spans.items) if index != position]
+    after = _next(spans.items, position)
+    if after and after.has("op", "between"):
+        return True
+    if any(item.has("agg", "order", "take") for item in others):
+        return not any(item.has("measure") for item in others)
+    if any(item.has("measure", "count") for item in others):
+        return False
+    if any(item.noun and spans.is_number(item.noun) for item in others):
+        return False
+    return not (after and after.noun and after.noun.tables and not has_han(after.text))
+
+
+def _follows_a_table(spans: SpanList, position: int) -> bool:
+    before = next(
+        (item for item in reversed(spans.items[:position]) if not item.has("noise")), None
+    )
+    return bool(before and before.noun and before.noun.tables)
+
+
+def _next(items: Sequence[QuestionSpan], position: int) -> QuestionSpan | None:
+    return next((item for item in items[position + 1 :] if not item.has("noise")), None)
+
+
+def best_quality(noun: Noun) -> int:
+    """How well the noun's best meaning fits."""
+    return max(term.quality for term in (*noun.tables, *noun.columns))

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dataagent_offline.data.joins import Hop, repeats_rows
-from dataagent_offline.data.labels import label_columns
-from dataagent_offline.data.plan import Condition, Group, Ref, SelectPlan
-from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.plan import Condition, Group, Hop, Ref, SelectPlan, repeats_rows
+from dataagent_offline.data.schema import SourceSchema, label_columns
 from dataagent_offline.data.terms import Bucket, Direction, Period, QuestionError
-from dataagent_offline.data.words import keys
+from dataagent_offline.data.vocabulary import keys
 
 _OPERATORS: Final = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "="}
 _TEXT_STEPS: Final[dict[Bucket, int]] = {"day": 10, "month": 7, "year": 4}

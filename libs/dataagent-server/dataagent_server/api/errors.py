@@ -21,7 +21,7 @@ from starlette.routing import Match
 
 from dataagent_core import errors
 from dataagent_core.telemetry import current_request_id
-from dataagent_server.models.common import ErrorResponse
+from dataagent_server.models.fields import ErrorResponse
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,12 @@ from dataagent_core.identity import CredentialRef, Principal, Via
 from dataagent_core.identity.credentials import KEY_START
 from dataagent_core.identity.users import User, UserStore
 from dataagent_server.auth.api_key import WRONG_KEY, APIKeyAuth, acting_user, is_key
-from dataagent_server.auth.credentials import Credentials
-from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
-from dataagent_server.auth.tokens import LoginTokens
+from dataagent_server.auth.credentials import (
+    Credentials,
+    LoginTokens,
+    is_same_origin,
+    is_unforgeable_host,
+)
 from dataagent_server.config import ServerSettings
 
 TenantLookup = Callable[[str], Awaitable[str | None]]

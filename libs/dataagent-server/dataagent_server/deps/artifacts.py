@@ -19,7 +19,7 @@ from dataagent_core.data.results import (
 )
 from dataagent_core.data.types import Artifact, ExportFormat
 from dataagent_core.errors import BadInput
-from dataagent_server.models.artifacts import ArtifactFormat, ArtifactQuery
+from dataagent_server.models.queries import ArtifactFormat, ArtifactQuery
 
 _PICTURES = ("png", "svg")
 _ROWS = 100

@@ -2,6 +2,10 @@
 
 Opened by the app's lifespan, closed with it. Routers and sockets get their parts from here, through
 `api/deps.py`; nothing else builds services.
+
+The MCP services as the server's doors need them: users' servers, and the administration.
+
+Allow-lists of agents are the agents room's; here the two rooms meet. Above: `container.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,19 +25,63 @@ from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.logins import LoginLimits, LoginService
 from dataagent_core.identity.sealing import shared_secret
 from dataagent_core.identity.users import User, UserStore
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.servers.administration import McpAdministration
+from dataagent_core.mcp.servers.service import McpService
+from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.runs.cluster.bus import USERS_TOPIC
 from dataagent_core.runs.service import RunService
 from dataagent_core.storage import Database
 from dataagent_core.storage.background_tasks import cancel_all
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
-from dataagent_server.deps.capacity import Capacity
-from dataagent_server.deps.live_connections import LiveConnections
-from dataagent_server.deps.mcp import McpServices, delete_mcp_with_account, make_mcp_services
+from dataagent_server.deps.connections import Capacity, LiveConnections
 from dataagent_server.deps.rate import MessageRate, open_message_rate
 from dataagent_server.deps.web_app import WebApp
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class McpServices:
+    """What the routes about MCP call."""
+
+    service: McpService
+    administration: McpAdministration
+    calls: CallLog
+    templates: TemplateStore
+
+
+def make_mcp_services(core: Core) -> McpServices:
+    """The services of an open core."""
+    hub, agents = core.mcp, core.agents
+
+    async def bound(agent_id: str) -> frozenset[int]:
+        return (await agents.registry.get(agent_id)).mcp_tools
+
+    async def bind(agent_id: str, tool_ids: Iterable[int]) -> None:
+        await agents.service.set_mcp_tools(agent_id, tool_ids)
+
+    most, timeout = core.settings.mcp_max_servers, core.settings.mcp_timeout
+    return McpServices(
+        service=McpService(hub, core.limits.tenancy, most_servers=most, timeout_seconds=timeout),
+        administration=McpAdministration(hub, bound=bound, bind=bind, timeout_seconds=timeout),
+        calls=hub.calls,
+        templates=hub.templates,
+    )
+
+
+def delete_mcp_with_account(users: UserStore, service: McpService) -> None:
+    """Let the servers and credentials of an account go with it."""
+
+    async def forget(user_id: str) -> None:
+        try:
+            if await users.get(user_id) is None:
+                await service.forget(user_id)
+        except DataAgentError as error:  # the account is gone all the same
+            logger.warning("MCP servers of a deleted user stay: %s", error.message)
+
+    users.listen(forget)
 
 
 @dataclass(slots=True)

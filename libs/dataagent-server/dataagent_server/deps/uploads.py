@@ -1,21 +1,234 @@
-"""Files that come in forms: a file to keep, or files to make a data source of."""
+"""Files that come in forms: a file to keep, or files to make a data source of.
+
+A form with files, read as it arrives: nothing of a file is held but the piece at hand.
+
+Parts come one after another, in the order they were sent; a part that is not read to its end is
+skipped. How large a body may be is for `api/middleware.py`, how large a file for whoever takes it.
+Above: `uploads.py`. Below: python-multipart.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
 
 from dataagent_core.app.assembly import FileServices
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import BadInput, FileNotFound
 from dataagent_core.workspace import FileStore, StoredFile
-from dataagent_server.deps.forms import Form
 from dataagent_server.models.files import SourceUpload
+
+MAX_TEXT_BYTES = 64 * 1024
+MAX_PARTS = 100
+_DRAIN_SECONDS = 10.0
+_NO_FORM = "The body must be a form: multipart/form-data with a boundary."
+_CUT = "The form is broken or cut short."
+
+
+@dataclass(slots=True)
+class _ParserState:
+    """What the parser has found and nobody has taken: headers, data, or the end of a part."""
+
+    parts: int = 0
+    is_over: bool = False
+    items: deque[bytes | PartHeader | None] = field(
+        default_factory=deque["bytes | PartHeader | None"]
+    )
+    header: bytearray = field(default_factory=bytearray)
+    value: bytearray = field(default_factory=bytearray)
+    disposition: bytes = b""
+
+    def begin(self) -> None:
+        self.parts += 1
+        self.disposition = b""
+
+    def on_header_name(self, data: bytes, start: int, end: int) -> None:
+        self.header += data[start:end]
+
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self.value += data[start:end]
+
+    def end_header(self) -> None:
+        if bytes(self.header).lower() == b"content-disposition":
+            self.disposition = bytes(self.value)
+        self.header.clear()
+        self.value.clear()
+
+    def end_headers(self) -> None:
+        _, options = parse_options_header(self.disposition)
+        name, filename = options.get(b"name"), options.get(b"filename")
+        if name is None or self.parts > MAX_PARTS:
+            raise FormParserError("a part has no name, or there are too many")
+        self.items.append(PartHeader(_text(name), None if filename is None else _text(filename)))
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        self.items.append(data[start:end])
+
+    def end_part(self) -> None:
+        self.items.append(None)
+
+    def end(self) -> None:
+        self.is_over = True
+
+
+@dataclass(frozen=True, slots=True)
+class PartHeader:
+    """What stands above a part."""
+
+    name: str
+    filename: str | None
+
+
+class FormPart:
+    """One field or file of a form; iterating gives its content as it arrives."""
+
+    def __init__(self, header: PartHeader, form: Form) -> None:
+        self.name = header.name
+        self.filename = header.filename
+        self._form = form
+
+    def __aiter__(self) -> Self:
+        """The content."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece of the content.
+
+        Raises:
+            BadInput: the form ends before the part does.
+        """
+        piece = await self._form.piece()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def text(self) -> str:
+        """The content of a field.
+
+        Raises:
+            BadInput: it is too long, or no text.
+        """
+        held = bytearray()
+        async for piece in self:
+            held += piece
+            if len(held) > MAX_TEXT_BYTES:
+                raise BadInput(f"A field of a form has at most {MAX_TEXT_BYTES} bytes.")
+        try:
+            return held.decode()
+        except UnicodeDecodeError:
+            raise BadInput("A field of the form is not UTF-8 text.") from None
+
+
+class Form:
+    """The parts of a request's body. Leaving it reads what is left, so that the answer is seen."""
+
+    def __init__(self, request: Request) -> None:
+        """Read the request's body.
+
+        Raises:
+            BadInput: it is no form.
+        """
+        self._stream = request.stream()
+        self._state = _ParserState()
+        self._parser = _parser(request.headers.get("content-type", ""), self._state)
+        self._is_in_part = False
+
+    async def __aenter__(self) -> Self:
+        """Begin to read."""
+        return self
+
+    async def __aexit__(self, *why: object) -> None:
+        """Read the rest, within bounds, and forget it."""
+        with suppress(TimeoutError, HTTPException, ClientDisconnect):
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                async for _ in self._stream:
+                    pass
+
+    def __aiter__(self) -> Self:
+        """The parts, one after another."""
+        return self
+
+    async def __anext__(self) -> FormPart:
+        """The next part.
+
+        Raises:
+            BadInput: the form is broken.
+        """
+        while await self.piece() is not None:
+            pass
+        header = await self._next()
+        if not isinstance(header, PartHeader):
+            raise StopAsyncIteration
+        self._is_in_part = True
+        return FormPart(header, self)
+
+    async def piece(self) -> bytes | None:
+        """The next piece of the part at hand; None at its end."""
+        if not self._is_in_part:
+            return None
+        item = await self._next()
+        if isinstance(item, bytes):
+            return item
+        self._is_in_part = False
+        return None
+
+    async def _next(self) -> bytes | PartHeader | None:
+        """What comes next; None for the end of a part, and of the form."""
+        state = self._state
+        while not state.items:
+            if state.is_over:
+                return None
+            try:
+                chunk = await anext(self._stream)
+                self._parser.write(chunk)
+            except (FormParserError, StopAsyncIteration):
+                raise BadInput(_CUT) from None
+            except ClientDisconnect:
+                raise HTTPException(400, "The caller left before the form was complete.") from None
+        return state.items.popleft()
+
+
+def _parser(content_type: str, state: _ParserState) -> MultipartParser:
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
+        raise BadInput(_NO_FORM)
+    try:
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": state.begin,
+                "on_header_field": state.on_header_name,
+                "on_header_value": state.on_header_value,
+                "on_header_end": state.end_header,
+                "on_headers_finished": state.end_headers,
+                "on_part_data": state.on_part_data,
+                "on_part_end": state.end_part,
+                "on_end": state.end,
+            },
+        )
+    except FormParserError:
+        raise BadInput(_NO_FORM) from None
+
+
+def _text(raw: bytes) -> str:
+    """A header's text: UTF-8 as browsers send it, else byte by byte."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
 
 MAX_FILES = 20
 FORM_BYTES = 128 * 1024  # of headers and fields around a file

@@ -19,7 +19,6 @@ from dataagent_core.data.types import Reader
 from dataagent_core.errors import DataAgentError
 from dataagent_server.deps.artifacts import page_of
 from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, ToolCallContext, ToolOutput, schema_of
-from dataagent_server.models.artifacts import ArtifactQuery, ResultColumnInfo
 from dataagent_server.models.mcp_tools import (
     NoArguments,
     SourceList,
@@ -30,7 +29,7 @@ from dataagent_server.models.mcp_tools import (
     TableDescription,
     TableSummary,
 )
-from dataagent_server.models.queries import TableInfo
+from dataagent_server.models.queries import ArtifactQuery, ResultColumnInfo, TableInfo
 
 _READS = wire.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _MOST_TABLES = 500

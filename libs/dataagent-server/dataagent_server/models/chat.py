@@ -1,4 +1,7 @@
-"""A message in, a run and its approvals out."""
+"""A message in, a run and its approvals out.
+
+A message on `/api/chat`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.hitl import DecisionType
 from dataagent_core.runs.types import Approval, Run, RunStatus
 from dataagent_server.models.fields import (
@@ -185,4 +189,33 @@ class RunInfo(ResponseModel):
             token_usage=run.token_usage,
             error=run.error,
             pending=[ApprovalInfo.of(approval) for approval in pending],
+        )
+
+
+class WebChatRequest(RequestModel):
+    """A user's message in a conversation, for one agent or for whoever fits.
+
+    The same `client_message_id` twice in a conversation is one run.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"thread_id": "0badcafe", "message": "Sales by country?"}}
+    )
+
+    thread_id: Id
+    message: MessageText
+    agent: Name | None = None
+    skill: Name | None = None
+    file_ids: list[Id] | None = None
+    client_message_id: Id | None = None
+
+    @property
+    def chat(self) -> ChatInput:
+        """The message as every door gives it to the core."""
+        return ChatInput(
+            message=self.message,
+            assistant_id=self.agent or SUPERVISOR,
+            file_ids=self.file_ids,
+            skill=self.skill,
+            client_message_id=self.client_message_id,
         )

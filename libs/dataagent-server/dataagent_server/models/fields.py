@@ -2,6 +2,8 @@
 
 Text from outside is checked here: what no database can keep (NUL, half a surrogate pair) is refused
 at the door with 422, whichever field it came in.
+
+What belongs to no one resource: an error, and a message on a socket.
 """
 
 from __future__ import annotations
@@ -139,3 +141,18 @@ class Page(ResponseModel, Generic[T]):
 
     items: list[T]
     total: int
+
+
+class ErrorResponse(ResponseModel):
+    """Every error, whatever its status."""
+
+    error_code: str
+    message: str
+    details: dict[str, Any] | None = None
+
+
+class WebSocketMessage(RequestModel):
+    """What a client says on a socket; which payload belongs to a `type` is `ws/protocol.py`'s."""
+
+    type: str
+    payload: dict[str, Any]

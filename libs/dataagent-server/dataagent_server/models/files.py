@@ -1,16 +1,21 @@
-"""Files as they go over the wire."""
+"""Files as they go over the wire.
+
+Workspaces and memories as they go over the wire.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from dataagent_core.workspace import StoredFile
 from dataagent_core.workspace.file_store import Preview
+from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, WorkspaceSummary
+from dataagent_core.workspace.memories import Memory
 from dataagent_server.models.data import Description, SourceName
-from dataagent_server.models.fields import Id, RequestModel, ResponseModel, UtcTime
+from dataagent_server.models.fields import Id, RequestModel, ResponseModel, SafeText, UtcTime
 
 _VERBS = ("download", "content")
 _FILE_FIELD: dict[str, Any] = {"type": "string", "format": "binary"}
@@ -121,3 +126,53 @@ def _url(file: StoredFile) -> str:
     is_named = file.origin == "generated" and file.filename not in _VERBS
     last = quote(file.filename, safe="") if is_named else "download"
     return f"/api/files/{file.file_id}/{last}"
+
+
+class WorkspaceInfo(ResponseModel):
+    """A user's workspace: how much of the quota is used, and how many files there are.
+
+    `path` starts at the workspaces' root. `bytes_used` counts files, memories and results.
+    """
+
+    user_id: str
+    path: str
+    bytes_used: int
+    quota: int
+    files: int
+
+    @classmethod
+    def of(cls, summary: WorkspaceSummary) -> Self:
+        """The public form of a workspace."""
+        return cls.model_validate(summary, from_attributes=True)
+
+
+class MemoryInfo(ResponseModel):
+    """A file an assistant keeps about a user."""
+
+    assistant_id: str
+    path: str
+    bytes: int
+    updated_at: UtcTime
+
+    @classmethod
+    def of(cls, memory: Memory) -> Self:
+        """The public form of a memory."""
+        return cls.model_validate(memory, from_attributes=True)
+
+
+class MemoryBody(RequestModel):
+    """What an assistant shall remember."""
+
+    content: Annotated[SafeText, StringConstraints(max_length=MAX_MEMORY_BYTES)]
+    assistant_id: str | None = Field(
+        default=None, description="That of the address, if it is sent."
+    )
+    path: str | None = Field(default=None, description="That of the address, if it is sent.")
+
+
+class MemoryContent(ResponseModel):
+    """What an assistant remembers."""
+
+    assistant_id: str
+    path: str
+    content: str

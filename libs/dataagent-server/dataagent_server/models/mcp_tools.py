@@ -8,9 +8,8 @@ from pydantic import Field, StringConstraints
 
 from dataagent_core.data.types import TruncatedBy
 from dataagent_core.runs.types import RunStatus
-from dataagent_server.models.artifacts import ArtifactKind, ResultColumnInfo
 from dataagent_server.models.fields import Id, MessageText, Name, RequestModel, ResponseModel
-from dataagent_server.models.queries import Sql, TableInfo
+from dataagent_server.models.queries import ArtifactKind, ResultColumnInfo, Sql, TableInfo
 
 MOST_ROWS = 1_000
 SourceName = Annotated[

@@ -27,8 +27,8 @@ from dataagent_core.errors import (
 from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
 from dataagent_server.deps.chat import start_run
+from dataagent_server.deps.connections import DeliveryProgress
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.delivery_progress import DeliveryProgress
 from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.hitl import decision_of
 from dataagent_server.ws import protocol

@@ -7,7 +7,7 @@ A program that runs agents beside its sockets has here what a turn needs: events
 `send_event`, decisions come in with `resolve_decision`, and `start_task` begins a turn that
 `cancel_task` can stop. In this server a run does all that itself, whatever becomes of its sockets
 (`dataagent_core.runs`), and the manager only counts. Who has to go because their user may not be
-here any more is `deps/live_connections.py`'s business. Above: `handshake.py`.
+here any more is `deps/connections.py`'s business. Above: `handshake.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataagent_core.errors import SessionBusy, TooManyConnections
 from dataagent_core.events import ExecutionEvent
 from dataagent_core.identity import Principal
 from dataagent_core.mcp.changes import McpChange
-from dataagent_server.deps.capacity import Capacity
+from dataagent_server.deps.connections import Capacity
 from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.protocol import event_frame, mcp_changed_frame
 

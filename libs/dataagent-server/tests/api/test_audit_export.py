@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from dataagent_core.audit import AuditRow
-from dataagent_server.api.audit_file import audit_file
+from dataagent_server.api.v1.audit import audit_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

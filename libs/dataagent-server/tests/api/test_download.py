@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dataagent_server.api.download import content_disposition, file_name
+from dataagent_server.api.streaming import content_disposition, file_name
 
 NAMES = {
     "Sales 2024": "Sales 2024.csv",

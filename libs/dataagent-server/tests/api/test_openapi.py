@@ -10,10 +10,10 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel
 
-from dataagent_server.api.examples import example_of
+from dataagent_server.api.openapi import example_of
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
-from dataagent_server.models import chat, common, session
+from dataagent_server.models import chat, sessions
 from tests.requirements import requirement
 
 Json = dict[str, Any]
@@ -156,5 +156,5 @@ def test_a_model_has_the_fields_of_the_requirements(
     schema = document["components"]["schemas"][model]
     assert fields <= schema["properties"].keys()
     assert needed == fields & set(schema["required"])
-    made = [getattr(module, model, None) for module in (chat, session, common)]
+    made = [getattr(module, model, None) for module in (chat, sessions, fields)]
     assert any(issubclass(each, BaseModel) for each in made if each is not None)

@@ -13,7 +13,7 @@ import pytest
 from dataagent_core.errors import BadInput
 from dataagent_core.events import TextEvent, event_to_wire
 from dataagent_core.runs.types import Entry
-from dataagent_server.api.sse import cursor, sse_text
+from dataagent_server.api.streaming import cursor, sse_text
 from tests.requirements import requirement
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_server.auth import Authenticator, Credentials, LoginTokens, read_credentials
 from dataagent_server.auth.api_key import APIKeyAuth
-from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
+from dataagent_server.auth.credentials import is_same_origin, is_unforgeable_host
 from dataagent_server.config import ServerSettings
 from tests.requirements import requirement
 from tests.tiers import examples

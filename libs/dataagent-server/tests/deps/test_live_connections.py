@@ -14,7 +14,7 @@ from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
-from dataagent_server.deps.live_connections import LiveConnections
+from dataagent_server.deps.connections import LiveConnections
 from tests.waiting import WAIT_SECONDS
 
 SERVICE = Principal("default", "user", "service_key")

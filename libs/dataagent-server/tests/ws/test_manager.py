@@ -15,10 +15,10 @@ from starlette.websockets import WebSocket
 
 from dataagent_core.errors import SessionBusy, TooManyConnections
 from dataagent_core.events import TextEvent
-from dataagent_server.deps.capacity import Capacity
+from dataagent_server.deps.connections import Capacity
 from dataagent_server.deps.rate import TokenBucket
-from dataagent_server.ws.frames import text_frame
 from dataagent_server.ws.manager import Connection, ConnectionManager
+from dataagent_server.ws.outbox import text_frame
 from tests.requirements import requirement
 from tests.tiers import examples
 

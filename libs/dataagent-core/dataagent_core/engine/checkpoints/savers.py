@@ -7,8 +7,8 @@ kept under its own bytes and shared; only containers are copied, because LangGra
 Who may still write to a thread: asked before every write of a run's.
 
 A process that was frozen does not know that its run was taken over. What it would write to the
-thread then hides the turns that came since. Who owns the run puts a fence up in the run's own task
-(`runs/execution.py`); savers pass it. Where none stands, as for a thread without a run, all may write.
+thread then hides the turns that came since. A run's owner sets a fence in the run's own task
+(`runs/execution.py`), which savers await before a write; a thread without a run has none.
 
 Where LangGraph keeps its threads: one `Checkpoints` a process, one saver a run.
 

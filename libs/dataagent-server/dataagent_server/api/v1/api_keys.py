@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 
 from dataagent_server.api.deps import CurrentUser, UsersDep
 from dataagent_server.api.route import PrivateRoute
+from dataagent_server.models.accounts import ApiKeyCreate, ApiKeyInfo, NewApiKey
 from dataagent_server.models.fields import Id, Page, PathId
-from dataagent_server.models.keys import ApiKeyCreate, ApiKeyInfo, NewApiKey
 
 OfUser = Annotated[Id | None, Query(description="Another user's; for administrators.")]
 router = APIRouter(prefix="/api-keys", tags=["API keys"], route_class=PrivateRoute)

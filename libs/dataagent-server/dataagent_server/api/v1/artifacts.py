@@ -11,17 +11,17 @@ from dataagent_core.data.results import MEDIA_TYPES
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
 from dataagent_server.api.deps import ArtifactsDep, ContainerDep, CurrentUser
-from dataagent_server.api.download import Download, file_headers, iterate_in_threads
 from dataagent_server.api.route import PrivateRoute
+from dataagent_server.api.streaming import Download, file_headers, iterate_in_threads
 from dataagent_server.deps.artifacts import chart_format, export_of, page_of, table_format
 from dataagent_server.deps.container import Container
-from dataagent_server.models.artifacts import (
+from dataagent_server.models.fields import Id, Limit, Offset, Page, PathId
+from dataagent_server.models.queries import (
     ArtifactDetail,
     ArtifactFormat,
     ArtifactInfo,
     ArtifactQuery,
 )
-from dataagent_server.models.fields import Id, Limit, Offset, Page, PathId
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], route_class=PrivateRoute)
 _FILES: dict[int | str, dict[str, Any]] = {

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from dataagent_core.runs.types import Run
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
-from dataagent_server.api.disconnect import run_while_connected
 from dataagent_server.api.route import PrivateRoute
+from dataagent_server.api.streaming import run_while_connected
 from dataagent_server.deps.chat import RunAnswer, read_answer_until_closing, session_for, start_run
 from dataagent_server.models.chat import CancelResponse, ChatAccepted, ChatRequest, ChatResponse
 from dataagent_server.models.fields import PathId

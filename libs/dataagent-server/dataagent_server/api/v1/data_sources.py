@@ -6,8 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from dataagent_server.api.data_viewer import DataViewerDep
-from dataagent_server.api.deps import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
+from dataagent_server.api.deps import (
+    AdminUser,
+    DataDep,
+    DataViewerDep,
+    FilesDep,
+    ReaderDep,
+    SourceDep,
+)
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
 from dataagent_server.models.fields import Page, check_same

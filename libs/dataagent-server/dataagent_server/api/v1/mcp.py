@@ -26,6 +26,9 @@ from dataagent_server.models.mcp import (
     SharedServerCreate,
     SharedServerInfo,
     SharedServerUpdate,
+    TemplateBody,
+    TemplateInfo,
+    TemplateUpdate,
     TrialInfo,
     UserServerUpdate,
 )
@@ -41,7 +44,6 @@ from dataagent_server.models.mcp_catalogue import (
     McpToolUpdate,
     ToolNumber,
 )
-from dataagent_server.models.mcp_templates import TemplateBody, TemplateInfo, TemplateUpdate
 
 # -- a user's own servers, and the shared ones they have: `/users/{user_id}/mcp-servers`
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from dataagent_server.api.deps import CurrentUser, MemoriesDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.models.fields import Name, Page, PathId, SafeText, check_same
-from dataagent_server.models.workspace import MemoryBody, MemoryContent, MemoryInfo
+from dataagent_server.models.files import MemoryBody, MemoryContent, MemoryInfo
 
 router = APIRouter(prefix="/users", tags=["memory"], route_class=PrivateRoute)
 AssistantId = Annotated[Name, Path()]

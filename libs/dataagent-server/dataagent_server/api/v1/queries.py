@@ -12,18 +12,18 @@ from fastapi import APIRouter, Query, Request
 from dataagent_core.data.catalogue import Hit, find_table, search
 from dataagent_core.data.service import QueryContext
 from dataagent_core.data.types import Catalogue, Table
-from dataagent_server.api.data_viewer import DataViewerDep, ViewedSourceDep
 from dataagent_server.api.deps import (
     AdminUser,
     ContainerDep,
     DataDep,
+    DataViewerDep,
     ReaderDep,
     SourceDep,
+    ViewedSourceDep,
 )
-from dataagent_server.api.disconnect import run_while_connected
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.models.common import ErrorResponse
-from dataagent_server.models.fields import Page, SafeText
+from dataagent_server.api.streaming import run_while_connected
+from dataagent_server.models.fields import ErrorResponse, Page, SafeText
 from dataagent_server.models.queries import (
     CatalogueInfo,
     CatalogueSummary,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor, single_entry_bursts
+from dataagent_server.api.streaming import EVENT_STREAM, EventStream, cursor, single_entry_bursts
 from dataagent_server.hitl import decision_of
 from dataagent_server.models.chat import ApprovalInfo, DecisionRequest, RunInfo
 from dataagent_server.models.fields import PathId, Seq

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from dataagent_core.runs.types import RunOptions
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep, SessionsDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor
+from dataagent_server.api.streaming import EVENT_STREAM, EventStream, cursor
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.models.chat import ChatAccepted
 from dataagent_server.models.fields import Limit, Offset, Page, PathId, Seq
-from dataagent_server.models.session import (
+from dataagent_server.models.sessions import (
     MessageInfo,
     SessionCompact,
     SessionCreate,

@@ -8,7 +8,6 @@ from dataagent_server.api.deps import AdminUser, ContainerDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.readiness import mcp_servers, queued_runs, readiness
-from dataagent_server.models.info import is_offline
 from dataagent_server.models.system import (
     ConnectionsInfo,
     McpInfo,
@@ -16,6 +15,7 @@ from dataagent_server.models.system import (
     SandboxInfo,
     SystemInfo,
     Versions,
+    is_offline,
 )
 
 router = APIRouter(prefix="/system", tags=["health"], route_class=PrivateRoute)

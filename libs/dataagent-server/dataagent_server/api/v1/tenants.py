@@ -11,8 +11,7 @@ from fastapi import APIRouter
 from dataagent_core.identity.tenants import TenantInvitation
 from dataagent_server.api.deps import AdminUser, CurrentUser, TenancyDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.models.fields import Limit, Offset, Page, PathId, check_same
-from dataagent_server.models.tenants import (
+from dataagent_server.models.accounts import (
     InvitationBody,
     InvitationInfo,
     MemberBody,
@@ -21,6 +20,7 @@ from dataagent_server.models.tenants import (
     TenantInfo,
     UserId,
 )
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, check_same
 
 router = APIRouter(prefix="/tenants", tags=["tenants"], route_class=PrivateRoute)
 invitation_router = APIRouter(prefix="/invitations", tags=["tenants"], route_class=PrivateRoute)

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from dataagent_server.api.deps import ContainerDep, CurrentUser, UsageDep
 from dataagent_server.api.route import PrivateRoute
+from dataagent_server.models.accounts import DayUsageInfo, UsageSearch
 from dataagent_server.models.fields import Page
-from dataagent_server.models.usage import DayUsageInfo, UsageSearch
 
 router = APIRouter(prefix="/usage", tags=["usage"], route_class=PrivateRoute)
 

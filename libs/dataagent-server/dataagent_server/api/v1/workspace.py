@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from dataagent_server.api.deps import CurrentUser, FilesDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.models.fields import PathId
-from dataagent_server.models.workspace import WorkspaceInfo
+from dataagent_server.models.files import WorkspaceInfo
 
 router = APIRouter(prefix="/users", tags=["workspaces"], route_class=PrivateRoute)
 

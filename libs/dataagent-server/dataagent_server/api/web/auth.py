@@ -18,7 +18,7 @@ from dataagent_server.api.deps import (
 )
 from dataagent_server.api.route import PrivateRoute, PublicRoute
 from dataagent_server.auth import drop_login_cookie, read_credentials, set_login_cookie
-from dataagent_server.models.users import LoginRequest, PasswordChange, UserInfo
+from dataagent_server.models.accounts import LoginRequest, PasswordChange, UserInfo
 
 open_router = APIRouter(prefix="/auth", tags=["login"], route_class=PublicRoute)
 router = APIRouter(prefix="/auth", tags=["login"], route_class=PrivateRoute)

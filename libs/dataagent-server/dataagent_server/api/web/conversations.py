@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query
 from dataagent_server.api.deps import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
-from dataagent_server.models.conversations import (
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
+from dataagent_server.models.sessions import (
     ConversationCreate,
     ConversationInfo,
     ConversationUpdate,
 )
-from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], route_class=PrivateRoute)
 Search = Annotated[

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from dataagent_server.api.deps import ContainerDep, CurrentUser, FilesDep
-from dataagent_server.api.download import Download, iterate_in_threads, named_headers
 from dataagent_server.api.route import PrivateRoute
+from dataagent_server.api.streaming import Download, iterate_in_threads, named_headers
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.uploads import receive_file
 from dataagent_server.models.fields import Limit, Offset, Page, PathId

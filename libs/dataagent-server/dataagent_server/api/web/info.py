@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from dataagent_server.api.deps import ContainerDep, OptionalUser
 from dataagent_server.api.route import PublicRoute
-from dataagent_server.models.info import Info
+from dataagent_server.models.system import Info
 
 router = APIRouter(prefix="/info", tags=["info"], route_class=PublicRoute)
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from dataagent_server.api.deps import CurrentUser, SkillsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
+from dataagent_server.models.agents import SkillBody, SkillDetail, SkillInfo, SkillList, SkillName
 from dataagent_server.models.fields import Name
-from dataagent_server.models.skills import SkillBody, SkillDetail, SkillInfo, SkillList, SkillName
 
 router = APIRouter(prefix="/skills", tags=["skills"], route_class=PrivateRoute)
 Agent = Annotated[Name, Query(description="With which agent: some have skills of their own.")]

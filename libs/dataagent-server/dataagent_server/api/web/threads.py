@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dataagent_server.api.deps import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.models.fields import Limit, PathId
-from dataagent_server.models.threads import ThreadHistory, history_json
+from dataagent_server.models.sessions import ThreadHistory, history_json
 
 router = APIRouter(prefix="/threads", tags=["conversations"], route_class=PrivateRoute)
 Skipped = Annotated[

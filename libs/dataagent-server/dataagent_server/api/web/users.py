@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 
 from dataagent_server.api.deps import AdminUser, LoginsDep, UsersDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
-from dataagent_server.models.users import (
+from dataagent_server.models.accounts import (
     PasswordReset,
     RoleUpdate,
     StatusUpdate,
     UserCreate,
     UserInfo,
 )
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
 
 InName = Annotated[SafeText | None, Query(max_length=100, description="A part of the name.")]
 router = APIRouter(prefix="/users", tags=["users"], route_class=PrivateRoute)

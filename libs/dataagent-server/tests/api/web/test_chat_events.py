@@ -24,7 +24,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ActionRequest
 from dataagent_core.runs.types import Entry
-from dataagent_server.api.web.chat_events import chat_text
+from dataagent_server.api.web.chat import chat_text
 from tests.requirements import requirement
 
 CASES: list[tuple[AnyEvent, str, dict[str, Any]]] = [

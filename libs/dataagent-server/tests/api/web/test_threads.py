@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dataagent_core.events import event_from_dict
-from dataagent_server.api.web.chat_events import chat_event
+from dataagent_server.api.web.chat import chat_event
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
