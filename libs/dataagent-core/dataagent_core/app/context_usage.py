@@ -195,5 +195,4 @@ def _hypothetical_run(session_id: str, owner: str, agent: str) -> Run:
         created_at=now(),
         message_id="",
         answer_id="",
-        input={"message": ""},
     )

@@ -5,16 +5,15 @@ One compiled graph serves all users. It learns whose workspace, memory and rules
 
 What a caller says a run may do with its tools: beside what its agent has, never beyond it.
 
-Kept with the run (`RunOptions.rules` in `runs/types.py`), read from its `RunContext` wherever it
+Kept with the run (`RunInput` in `runs/types.py`), read from its `RunContext` wherever it
 goes on. Above: `middleware/tool_policy.py` and the approvals, which hold runs to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.identity.budgets import RunBudget
@@ -30,15 +29,6 @@ class RunRules:
     is_plan: bool = False  # nothing is changed: the agent says what it would do
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> RunRules:
-        """The rules among what is kept with a run."""
-        return cls(
-            is_plan=bool(kept.get("is_plan")),
-            allow=tuple(kept.get("allow") or ()),
-            deny=tuple(kept.get("deny") or ()),
-        )
 
     @property
     def is_strict(self) -> bool:

@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, select
 
 from dataagent_core.identity.budgets import Budgets
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.runs.types import HAS_ACCOUNT, ConcurrencyLimits, Run
+from dataagent_core.runs.types import ConcurrencyLimits, Run
 from dataagent_core.session.store import ConversationQuota
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import users
@@ -103,4 +103,4 @@ class Accounts:
 
 
 def _may_continue(run: Run, status: str | None) -> bool:
-    return status == "active" if HAS_ACCOUNT in run.input else status in (None, "active")
+    return status == "active" if run.input.has_account else status in (None, "active")

@@ -126,7 +126,7 @@ def agent_config(
     base = AgentConfig(
         assistant_id=run.assistant_id,
         user_id=run.user_id,
-        tenant_id=run.input.get("tenant_id"),
+        tenant_id=run.input.tenant_id,
         enable_shell=settings.has_shell,
         auto_approve=settings.auto_approve,
         sandbox_type=settings.shell_sandbox,
@@ -138,7 +138,7 @@ def agent_config(
         config = define_supervisor(agents, base)
     else:
         config = define(_spec(run.assistant_id, registry), agents, base)
-    model = run.input.get("model")
+    model = run.input.model
     return config if model is None else replace(config, model=model)
 
 

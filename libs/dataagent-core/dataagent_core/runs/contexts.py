@@ -55,22 +55,22 @@ class RunContexts:
         self, run: Run, config: AgentConfig, ask: AskUser, hand_over: HandOver | None = None
     ) -> RunContext:
         """The context a run is executed with from now on."""
-        key_id = run.input.get("api_key_id")
+        given = run.input
         return RunContext(
             user_id=run.user_id,
             session_id=run.session_id,
             run_id=run.run_id,
             assistant_id=config.assistant_id,
             tenant_id=config.tenant_id,
-            role=run.input.get("role", "user"),
-            auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+            role=given.role or "user",
+            auto_approve=config.auto_approve if given.auto_approve is None else given.auto_approve,
             sandbox_id=config.sandbox_id,
-            rules=RunRules.of(run.input),
-            skill=run.input.get("skill"),
-            message=str(run.input.get("message", "")),
+            rules=RunRules(is_plan=given.is_plan, allow=given.allow, deny=given.deny),
+            skill=given.skill,
+            message=given.message,
             budget=self._budget(run),
-            api_key_id=key_id,
-            mcp=None if self._mcp is None else self._tools(self._mcp, run, config, key_id),
+            api_key_id=given.api_key_id,
+            mcp=None if self._mcp is None else self._tools(self._mcp, run, config),
             ask=ask,
             hand_over=hand_over,
         )
@@ -78,15 +78,15 @@ class RunContexts:
     def _budget(self, run: Run) -> RunBudget | None:
         if self._budgets is None:
             return None
-        return self._budgets.open(run.run_id, run.user_id, max_tokens=run.input.get("max_tokens"))
+        return self._budgets.open(run.run_id, run.user_id, max_tokens=run.input.max_tokens)
 
-    def _tools(self, mcp: McpHub, run: Run, config: AgentConfig, key_id: str | None) -> object:
+    def _tools(self, mcp: McpHub, run: Run, config: AgentConfig) -> object:
         return mcp.prepare_run_tools(
             user_id=run.user_id,
             tenant_id=config.tenant_id,
             session_id=run.session_id,
             run_id=run.run_id,
-            api_key_id=key_id,
+            api_key_id=run.input.api_key_id,
             trace_id=current_context().request_id or "",
             last_message_at=lambda: self._last_said(run),
         )

@@ -37,6 +37,7 @@ from dataagent_core.audit import AuditLog
 from dataagent_core.data.figure_checks import FigureChecks
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended, fence_threads
 from dataagent_core.engine.executor import Emit
+from dataagent_core.engine.translate import error_event
 from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
 from dataagent_core.events import (
     AnyEvent,
@@ -58,9 +59,8 @@ from dataagent_core.runs.contexts import RunContexts, hand_over_recorder, was_as
 from dataagent_core.runs.history import AnswerBuilder, ending_of, failure_of
 from dataagent_core.runs.leases import LOST, Leases, Recovery, WorkerRole
 from dataagent_core.runs.ledger import Ledger, RunWriter
-from dataagent_core.runs.message_resolver import failure_events, with_route_note
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.types import COMPACT, SPEAKER, Ending, NewRun, OpenedRun, Run
+from dataagent_core.runs.types import Ending, NewRun, OpenedRun, Run
 from dataagent_core.session import SessionManager
 from dataagent_core.session.types import now
 from dataagent_core.storage.background_tasks import cancel_all
@@ -171,34 +171,63 @@ def run_events(
     """
 
     def on_agent_start() -> None:
-        if SPEAKER in run.input:
-            set_speaker(run.input[SPEAKER])
+        if run.input.speaker is not None:
+            set_speaker(run.input.speaker)
 
     if is_resumed:
         on_agent_start()
         return executor.resume(run.session_id, context, emit=emit)
-    if COMPACT in run.input:
-        return executor.compact(run.session_id, summarization(run.input[COMPACT]), context)
+    if run.input.compact is not None:
+        return executor.compact(run.session_id, summarization(run.input.compact), context)
     events = executor.execute(
-        run.input["message"],
+        run.input.message,
         run.session_id,
         context,
         emit=emit,
-        files=run.input.get("files", ()),
+        files=run.input.files,
     )
-    return with_route_note(run, executor, events, on_agent_start=on_agent_start)
+    route = run.input.route
+    if route is None:
+        on_agent_start()
+        return events
+    if not route.is_known:
+        return _reply_with_note(run, executor, route.note)
+    return _prepend_note(route.note, events, on_agent_start)
+
+
+async def _failure_events(error: Exception) -> AsyncGenerator[AnyEvent]:
+    """The events of a run whose agent could not be built."""
+    yield error_event(error)
+    yield DoneEvent(reason="failed")
+
+
+async def _prepend_note(
+    note: str, events: AsyncGenerator[AnyEvent], on_agent_start: Callable[[], None]
+) -> AsyncGenerator[AnyEvent]:
+    yield ThinkingEvent(content=note)
+    on_agent_start()
+    async with aclosing(events) as following:
+        async for event in following:
+            yield event
+
+
+async def _reply_with_note(
+    run: Run, executor: AgentExecutor, answer: str
+) -> AsyncGenerator[AnyEvent]:
+    """Answer with the note alone, and record question and answer in the thread."""
+    yield TextEvent(content=answer, is_final=True)
+    await record_interrupted_run(run, executor, answer)
+    yield DoneEvent()
 
 
 async def record_interrupted_run(run: Run, executor: AgentExecutor, partial_text: str) -> None:
     """Record the visible part of an interrupted run in its thread."""
-    if COMPACT not in run.input:
-        files = run.input.get("files", ())
+    if run.input.compact is None:
         await executor.record_interrupted_turn(
-            run.input["message"], partial_text, run.session_id, files=files
+            run.input.message, partial_text, run.session_id, files=run.input.files
         )
 
 
-_TRACEPARENT = "traceparent"
 EndRecorder = Callable[[DoneEvent], DoneEvent]
 
 
@@ -207,7 +236,7 @@ def with_traceparent(new: NewRun, traces: Traces) -> NewRun:
     traceparent = traces.traceparent
     if traceparent is None:
         return new
-    return replace(new, input={**new.input, _TRACEPARENT: traceparent})
+    return replace(new, input=replace(new.input, traceparent=traceparent))
 
 
 @contextmanager
@@ -218,8 +247,8 @@ def trace_run(traces: Traces, run: Run, answer: AnswerBuilder) -> Generator[EndR
         session_id=run.session_id,
         user_id=run.user_id,
         agent=run.assistant_id,
-        message=str(run.input.get("message", "")),
-        traceparent=run.input.get(_TRACEPARENT),
+        message=run.input.message,
+        traceparent=run.input.traceparent,
     )
 
     with traces.run(trace, passing=(Suspended,)) as followed:
@@ -450,7 +479,7 @@ class Worker:
                 is_resumed=is_resumed,
             )
         except Exception as error:
-            return failure_events(error)
+            return _failure_events(error)
 
     def cancel(
         self, run_id: str, reason: DoneReason = "user_cancelled"
@@ -579,7 +608,7 @@ class Worker:
             return done
         try:
             found = await self._figures.report(
-                answer.text, run.input["message"], answer.table_ids, owner=run.user_id
+                answer.text, run.input.message, answer.table_ids, owner=run.user_id
             )
         except Exception:
             logger.exception("the figures of run %s could not be checked", run.run_id)

@@ -499,7 +499,7 @@ class RunWriter:
         self._flush_text()
         self._pending.append(done)
         last = self._batch()
-        said = len(self.run.input.get("message", "").encode()) + len(ending.content.encode())
+        said = len(self.run.input.message.encode()) + len(ending.content.encode())
         ending = replace(ending, bytes_used=self._bytes + said)
         try:
             is_kept = await self._ledger.close_run(self.run, ending, last)

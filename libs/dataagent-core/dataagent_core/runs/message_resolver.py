@@ -1,111 +1,39 @@
 """Resolves a message before anything is stored: its agent, files and skill, and its user's rights.
 
-The result becomes the run's input.
-
-Routes a message to the supervisor by rule, before the run is stored.
-
-The decision is stored in the run's input, so it survives a restart. A run that a rule gave to an
-agent is that agent's run, as if the user had chosen it; its readers also see a note.
+A message to the supervisor may be routed by rule (`agents/routing.py`). The decision is stored with
+the run, so it survives a restart: a run that a rule gave to an agent is that agent's run, as if the
+user had chosen it; its readers also see a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dataagent_core.agents import SUPERVISOR, AgentRegistry
 from dataagent_core.agents.routing import choose
 from dataagent_core.agents.types import GENERAL_ALIAS
-from dataagent_core.engine import AgentExecutor
-from dataagent_core.engine.translate import error_event
 from dataagent_core.errors import FileNotFound, SkillNotFound
-from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ThinkingEvent
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.agents import SkillChoice, SkillService, feature_names
-from dataagent_core.runs.types import SPEAKER, Run
+from dataagent_core.runs.types import RuleRoute, RunInput
 from dataagent_core.skills import split_command
 from dataagent_core.workspace import FileStore
-
-_ROUTE = "route"
-
-
-def decide_route(
-    assistant_id: str,
-    message: str,
-    *,
-    file_ids: Sequence[str],
-    skill: str | None,
-    agents: AgentRegistry | None,
-) -> tuple[str, dict[str, Any]]:
-    """The assistant that answers a run, and the decision as input of the run."""
-    if assistant_id != SUPERVISOR or agents is None:
-        return assistant_id, {}
-    if skill is None and message.startswith("/") and (typed := split_command(message)):
-        skill = typed[0]
-    route = choose(message, file_ids=file_ids, skill=skill, agents=agents.known())
-    if route is None:
-        return assistant_id, {}
-    kept = {_ROUTE: {"rule": route.rule, "note": route.note, "is_known": route.agent is not None}}
-    return route.agent or assistant_id, kept
-
-
-def with_route_note(
-    run: Run,
-    executor: AgentExecutor,
-    events: AsyncGenerator[AnyEvent],
-    *,
-    on_agent_start: Callable[[], None],
-) -> AsyncGenerator[AnyEvent]:
-    """The run's events, preceded by a note of the rule's decision.
-
-    `on_agent_start` is called right before the agent's own first event.
-    """
-    route: dict[str, Any] | None = run.input.get(_ROUTE)
-    if route is None:
-        on_agent_start()
-        return events
-    if not route["is_known"]:
-        return _reply_with_note(run, executor, route["note"])
-    return _prepend_note(route["note"], events, on_agent_start)
-
-
-async def failure_events(error: Exception) -> AsyncGenerator[AnyEvent]:
-    """The events of a run whose agent could not be built."""
-    yield error_event(error)
-    yield DoneEvent(reason="failed")
-
-
-async def _prepend_note(
-    note: str, events: AsyncGenerator[AnyEvent], on_agent_start: Callable[[], None]
-) -> AsyncGenerator[AnyEvent]:
-    yield ThinkingEvent(content=note)
-    on_agent_start()
-    async with aclosing(events) as following:
-        async for event in following:
-            yield event
-
-
-async def _reply_with_note(
-    run: Run, executor: AgentExecutor, answer: str
-) -> AsyncGenerator[AnyEvent]:
-    """Answer with the note alone, and record question and answer in the thread."""
-    yield TextEvent(content=answer, is_final=True)
-    files = run.input.get("files", ())
-    await executor.record_interrupted_turn(
-        run.input["message"], answer, run.session_id, files=files
-    )
-    yield DoneEvent()
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMessage:
-    """An admitted message: its agent, the run's input, and the metadata of the user's message."""
+    """An admitted message: its agent and the run's input."""
 
     assistant_id: str
-    input: dict[str, Any]
-    metadata: dict[str, Any]
+    input: RunInput
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata of the user's message: its files and skill."""
+        files = {"files": list(self.input.files)} if self.input.files else {}
+        return files if self.input.skill is None else {**files, "skill": self.input.skill}
 
 
 class MessageResolver:
@@ -142,26 +70,22 @@ class MessageResolver:
             FileNotFound: a file is not the owner's.
             SkillNotFound: the owner has no such skill with this agent.
         """
-        named = self._agents.assistant_id_of(assistant_id) if self._agents else assistant_id
-        agent, route = decide_route(
-            named, message, file_ids=file_ids, skill=skill, agents=self._agents
+        agent = self._agents.assistant_id_of(assistant_id) if self._agents else assistant_id
+        agent, route = _route_by_rule(
+            agent, message, file_ids=file_ids, skill=skill, agents=self._agents
         )
         tenant_id = await self.admit(owner, agent)
-        attached = await self._file_references(file_ids, owner)
-        chosen = await self._choose_skill(message, skill, owner, agent)
-        if chosen.skill is not None:
-            attached["skill"] = chosen.skill
-        tenant = {} if tenant_id is None else {"tenant_id": tenant_id}
-        speaker = self._speaker(agent)
-        found = {"message": chosen.task, **tenant, **attached, **route, **speaker}
-        return ResolvedMessage(agent, found, attached)
-
-    def _speaker(self, agent: str) -> dict[str, str]:
-        """The name of a chosen agent, as input of the run; the default assistant has none."""
-        if self._agents is None or agent == GENERAL_ALIAS:
-            return {}
-        spec = self._agents.find(agent)
-        return {} if spec is None else {SPEAKER: spec.name}
+        files = await self._file_references(file_ids, owner)
+        choice = await self._choose_skill(message, skill, owner, agent)
+        run_input = RunInput(
+            message=choice.task,
+            files=files,
+            skill=choice.skill,
+            tenant_id=tenant_id,
+            route=route,
+            speaker=self._speaker(agent),
+        )
+        return ResolvedMessage(agent, run_input)
 
     async def admit(self, owner: str, agent: str) -> str | None:
         """The id of the owner's tenant, if they may start a run of the agent.
@@ -171,14 +95,22 @@ class MessageResolver:
         """
         return await self._admission.check(owner, *feature_names(self._agents, agent))
 
-    async def _file_references(self, file_ids: Sequence[str], owner: str) -> dict[str, Any]:
-        """The references of a message's files, as input of the run."""
+    def _speaker(self, agent: str) -> str | None:
+        """The name of a chosen agent; the default assistant has none."""
+        if self._agents is None or agent == GENERAL_ALIAS:
+            return None
+        spec = self._agents.find(agent)
+        return None if spec is None else spec.name
+
+    async def _file_references(
+        self, file_ids: Sequence[str], owner: str
+    ) -> tuple[dict[str, Any], ...]:
         if not file_ids:
-            return {}
+            return ()
         if self._files is None:
             raise FileNotFound(f"There is no file {file_ids[0][:64]!r}.")
-        found = await self._files.get_all(file_ids, owner=owner)
-        return {"files": [file.reference() for file in found]}
+        files = await self._files.get_all(file_ids, owner=owner)
+        return tuple(file.reference() for file in files)
 
     async def _choose_skill(
         self, message: str, named: str | None, owner: str, agent: str
@@ -189,3 +121,22 @@ class MessageResolver:
                 raise SkillNotFound("There are no skills here.")
             return SkillChoice(None, message)
         return await self._skills.choose(message, named, owner=owner, agent=agent)
+
+
+def _route_by_rule(
+    assistant_id: str,
+    message: str,
+    *,
+    file_ids: Sequence[str],
+    skill: str | None,
+    agents: AgentRegistry | None,
+) -> tuple[str, RuleRoute | None]:
+    """The assistant that answers a message, and the rule that chose it, if one did."""
+    if assistant_id != SUPERVISOR or agents is None:
+        return assistant_id, None
+    if skill is None and message.startswith("/") and (typed := split_command(message)):
+        skill = typed[0]
+    route = choose(message, file_ids=file_ids, skill=skill, agents=agents.known())
+    if route is None:
+        return assistant_id, None
+    return route.agent or assistant_id, RuleRoute(route.rule, route.note, route.agent is not None)

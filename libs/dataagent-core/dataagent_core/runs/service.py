@@ -24,11 +24,11 @@ from dataagent_core.runs.ledger import Ledger, is_done
 from dataagent_core.runs.message_resolver import MessageResolver
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
-    COMPACT,
     Approval,
     Entry,
     NewRun,
     Run,
+    RunInput,
     RunOptions,
     StartedRun,
 )
@@ -145,7 +145,7 @@ class RunService:
                 client_message_id=client_message_id,
                 title=title_of(message) if session.title == DEFAULT_TITLE else None,
                 limits=self._admission.limits,
-                input={**resolved.input, **options.rules()},
+                input=options.apply_to(resolved.input),
                 metadata=resolved.metadata | _assistant_metadata(assistant_id),
             )
         )
@@ -173,8 +173,7 @@ class RunService:
         check_message(said)
         session = await self._sessions.get(session_id, owner=owner)
         tenant_id = await self._resolver.admit(owner, session.assistant_id)
-        tenant = {} if tenant_id is None else {"tenant_id": tenant_id}
-        rules = (options or RunOptions()).rules()
+        run_input = RunInput(message=said, compact=keep, tenant_id=tenant_id)
         return await self._open(
             NewRun(
                 run_id=str(uuid.uuid4()),
@@ -186,7 +185,7 @@ class RunService:
                 content=said,
                 created_at=now(),
                 limits=self._admission.limits,
-                input={"message": said, COMPACT: keep, **tenant, **rules},
+                input=(options or RunOptions()).apply_to(run_input),
             )
         )
 

@@ -6,11 +6,11 @@ store holds consecutive events of one run, `Entry` how a reader gets one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 
@@ -21,18 +21,6 @@ from dataagent_core.session.types import MessageStatus
 
 RunStatus = Literal["queued", "running", "waiting", "done", "cancelled", "failed"]
 _RETRY_AFTER_SECONDS = 5
-ANSWERED_BY = "answered_by"
-"""In a run's input: the agent that the supervisor handed the run to."""
-
-SPEAKER = "speaker"
-"""In a run's input: the name of the chosen agent, which its events carry."""
-
-COMPACT = "compact"
-"""In a run's input: that it summarises its thread, and what the summary should keep."""
-
-HAS_ACCOUNT = "has_account"
-"""In a run's input: that its user had an account when it was started."""
-
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
 
 
@@ -48,6 +36,69 @@ class Approval:
     created_at: datetime
     expires_at: datetime
     decision: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRoute:
+    """The decision of a rule about a message to the supervisor."""
+
+    rule: str
+    note: str  # for the user
+    is_known: bool  # the rule names an agent that exists; otherwise the note is the answer
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """What a run works on and under which rules, in whichever process executes it.
+
+    Stored as JSON (`to_dict`), where a field with its default is left out.
+    """
+
+    message: str = ""
+    compact: str | None = None  # summarise the thread instead; what the summary must not leave out
+    files: tuple[dict[str, Any], ...] = ()  # `FileInfo.reference` of each
+    skill: str | None = None
+    tenant_id: str | None = None
+    route: RuleRoute | None = None
+    speaker: str | None = None  # the name of the chosen agent, which its events carry
+    answered_by: str | None = None  # the agent that the supervisor handed the run to
+    auto_approve: bool | None = None
+    api_key_id: str | None = None
+    is_plan: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    model: str | None = None
+    has_account: bool = False
+    role: str | None = None
+    traceparent: str | None = None  # the position of the run in the trace of its request
+
+    def to_dict(self) -> dict[str, Any]:
+        """The input as JSON."""
+        stored: dict[str, Any] = {"message": self.message}
+        for name, default in _INPUT_DEFAULTS.items():
+            value = getattr(self, name)
+            if value != default:
+                stored[name] = (
+                    list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+                )
+        if self.route is not None:
+            stored["route"] = asdict(self.route)
+        return stored
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> RunInput:
+        """The input from its JSON; keys of other versions are ignored."""
+        known: dict[str, Any] = {name: stored[name] for name in _INPUT_DEFAULTS if name in stored}
+        for name, value in known.items():
+            if isinstance(value, list):
+                known[name] = tuple(cast("list[Any]", value))
+        if "route" in known:
+            known["route"] = RuleRoute(**known["route"])
+        return cls(**known)
+
+
+_INPUT_DEFAULTS = {each.name: each.default for each in fields(RunInput)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +122,7 @@ class Run:
     cancel_requested: bool = False
     token_usage: dict[str, int] | None = None
     error: dict[str, Any] | None = None
-    input: dict[str, Any] = field(default_factory=dict[str, Any])
+    input: RunInput = field(default_factory=RunInput)
 
     @property
     def is_active(self) -> bool:
@@ -104,20 +155,20 @@ class RunOptions:
         if self.max_tokens is not None and self.max_tokens < 1:
             raise BadInput("A run's budget is at least one token.")
 
-    def rules(self) -> dict[str, Any]:
-        """The options as input of the run, so that they hold in whichever process executes it."""
-        given: dict[str, Any] = {
-            "auto_approve": self.auto_approve,
-            "api_key_id": self.api_key_id,
-            "is_plan": self.is_plan or None,
-            "allow": list(self.allow) or None,
-            "deny": list(self.deny) or None,
-            "max_tokens": self.max_tokens,
-            "model": self.model,
-            HAS_ACCOUNT: self.has_account or None,
-            "role": self.role,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+    def apply_to(self, run_input: RunInput) -> RunInput:
+        """The input with these options."""
+        return replace(
+            run_input,
+            auto_approve=self.auto_approve,
+            api_key_id=self.api_key_id,
+            is_plan=self.is_plan,
+            allow=self.allow,
+            deny=self.deny,
+            max_tokens=self.max_tokens,
+            model=self.model,
+            has_account=self.has_account,
+            role=self.role,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +237,8 @@ class NewRun:
     created_at: datetime
     client_message_id: str | None = None
     title: str | None = None  # for the session, while it has the default one
-    limits: ConcurrencyLimits | None = (
-        None  # for the store to enforce, where several processes open runs
-    )
-    input: dict[str, Any] = field(default_factory=dict[str, Any])
+    limits: ConcurrencyLimits | None = None  # that the store enforces: several processes open runs
+    input: RunInput = field(default_factory=RunInput)
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
 

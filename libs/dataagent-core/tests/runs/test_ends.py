@@ -45,7 +45,7 @@ async def check_end(chat: Any, run: Any, run_status: str, message_status: str, *
     assert await chat.core.runs.active_run(chat.session_id) is None
     assert (await chat.ask("!echo after"))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
     texts = [text for kind, text in await chat.thread() if kind == "human"]
-    assert texts == [run.input["message"], "!echo after"]
+    assert texts == [run.input.message, "!echo after"]
 
 
 @requirement("G2", "R5.4")

@@ -22,7 +22,7 @@ from dataagent_core.runs.cluster.bus import Control, LocalBus
 from dataagent_core.runs.execution import Dispatch
 from dataagent_core.runs.leases import WorkerRole
 from dataagent_core.runs.stores.memory import MemoryRunStore
-from dataagent_core.runs.types import NewRun, OpenedRun
+from dataagent_core.runs.types import NewRun, OpenedRun, RunInput
 from dataagent_core.session import SessionManager, now
 from dataagent_core.session.stores.memory import (
     MemoryData,
@@ -118,7 +118,7 @@ class Cluster:
         """A run that was accepted a while ago and that no worker was told of."""
         session = await MemorySessionStore(self.data).create("alice", "agent")
         new = new_run(
-            session.session_id, message, created_at=now() - age, input={"message": message}
+            session.session_id, message, created_at=now() - age, input=RunInput(message=message)
         )
         return (await self.store.open(new, worker=None, lease_until=None)).run
 

@@ -48,7 +48,7 @@ async def test_own_files_are_part_of_the_message_and_the_text_is_untouched(
             }
         ]
     }
-    assert run.run.input["files"] == asked["metadata"]["files"]
+    assert list(run.run.input.files) == asked["metadata"]["files"]
 
 
 @requirement("R32.4")

@@ -14,7 +14,6 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs import store
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
-    ANSWERED_BY,
     Approval,
     Batch,
     Ending,
@@ -141,7 +140,7 @@ class MemoryRunStore(RunStore):
         if not self._owns(run.run_id, run.attempt):
             return False
         kept = self._runs[run.run_id]
-        self._runs[run.run_id] = replace(kept, input={**kept.input, ANSWERED_BY: agent_id})
+        self._runs[run.run_id] = replace(kept, input=replace(kept.input, answered_by=agent_id))
         return True
 
     async def get(self, run_id: str) -> Run | None:
@@ -170,7 +169,7 @@ class MemoryRunStore(RunStore):
         """As `RunStore.active_agents`."""
         active = [self._runs[run_id] for run_id in self._data.active_runs.values()]
         return store.statuses_by_agent(
-            (run.input.get(ANSWERED_BY, run.assistant_id), run.status) for run in active
+            (run.input.answered_by or run.assistant_id, run.status) for run in active
         )
 
     async def request_cancel(self, run_id: str) -> None:

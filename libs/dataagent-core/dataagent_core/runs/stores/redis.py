@@ -13,7 +13,7 @@ run has ended or a newer attempt owns it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +23,6 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs import store
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
-    ANSWERED_BY,
     Approval,
     Batch,
     ConcurrencyLimits,
@@ -32,6 +31,7 @@ from dataagent_core.runs.types import (
     NewRun,
     OpenedRun,
     Run,
+    RunInput,
     RunStatus,
     entries_of,
 )
@@ -447,7 +447,7 @@ class RedisRunStore(RunStore):
 
     async def hand_over(self, run: Run, agent_id: str) -> bool:
         """As `RunStore.hand_over`."""
-        noted = orjson.dumps({**run.input, ANSWERED_BY: agent_id})
+        noted = orjson.dumps(replace(run.input, answered_by=agent_id).to_dict())
         return bool(
             await self._space.run(self._hand_over, run.run_id, run.attempt, noted, agent_id)
         )
@@ -591,7 +591,8 @@ class RedisRunStore(RunStore):
 
 
 def _run_fields(run: Run) -> list[Value]:
-    return fields_of({f.name: getattr(run, f.name) for f in fields(Run)})
+    values = {each.name: getattr(run, each.name) for each in fields(Run)}
+    return fields_of(values | {"input": run.input.to_dict()})
 
 
 def _lease_score(run: Run) -> Value:
@@ -624,7 +625,7 @@ def _run_of(row: dict[str, bytes]) -> Run:
         cancel_requested=row["cancel_requested"] == b"1",
         token_usage=_json(row.get("token_usage")),
         error=_json(row.get("error")),
-        input=orjson.loads(row["input"]),
+        input=RunInput.from_dict(orjson.loads(row["input"])),
     )
 
 

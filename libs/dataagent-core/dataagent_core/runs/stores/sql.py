@@ -24,7 +24,7 @@ Above: `sql.py`. A batch's events are lines of one text, so that reading them ba
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -37,7 +37,6 @@ from dataagent_core.runs import store
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
     ACTIVE,
-    ANSWERED_BY,
     Approval,
     Batch,
     Ending,
@@ -45,6 +44,7 @@ from dataagent_core.runs.types import (
     NewRun,
     OpenedRun,
     Run,
+    RunInput,
     RunStatus,
     entries_of,
 )
@@ -75,7 +75,7 @@ ACTIVE_RUN = _RUN.where(runs.c.active_session == bindparam("session_id"))
 ACTIVE_OF_USER = _RUN.where(
     runs.c.active_session.is_not(None), runs.c.user_id == bindparam("user_id")
 )
-_ANSWERS = func.coalesce(runs.c.input[ANSWERED_BY].as_string(), runs.c.assistant_id)
+_ANSWERS = func.coalesce(runs.c.input["answered_by"].as_string(), runs.c.assistant_id)
 ACTIVE_AGENTS = select(_ANSWERS, runs.c.status).where(runs.c.active_session.is_not(None)).distinct()
 BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
@@ -315,13 +315,19 @@ def run_row(run: Run) -> dict[str, Any]:
         "lease_owner": run.lease_owner,
         "lease_until": run.lease_until,
         "cancel_requested": False,
-        "input": run.input,
+        "input": run.input.to_dict(),
     }
 
 
-def run_of(row: AnyRow | None) -> Run | None:
-    """The run in a row, if there is one."""
-    return None if row is None else Run(*row)
+def run_of(row: AnyRow) -> Run:
+    """The run in a row, whose columns are the fields of `Run` in their order."""
+    *values, stored_input = row
+    return Run(*values, input=RunInput.from_dict(stored_input))
+
+
+def run_or_none(row: AnyRow | None) -> Run | None:
+    """As `run_of`; None without a row."""
+    return None if row is None else run_of(row)
 
 
 def message_row(message: Message) -> dict[str, Any]:
@@ -433,7 +439,7 @@ class SqlRunStore(RunStore):
         def unit(connection: Connection) -> Run | None:
             if not connection.execute(CLAIM, values).rowcount:
                 return None
-            return Run(*connection.execute(GET, {"key": run_id}).one())
+            return run_of(connection.execute(GET, {"key": run_id}).one())
 
         return await self._db.write(unit)
 
@@ -448,7 +454,7 @@ class SqlRunStore(RunStore):
 
     async def hand_over(self, run: Run, agent_id: str) -> bool:
         """As `RunStore.hand_over`."""
-        noted = {**run.input, ANSWERED_BY: agent_id}
+        noted = replace(run.input, answered_by=agent_id).to_dict()
         values = {"key": run.run_id, "fence": run.attempt, "new_input": noted}
         return await self._db.write(lambda c: c.execute(HAND_OVER, values).rowcount > 0)
 
@@ -456,29 +462,29 @@ class SqlRunStore(RunStore):
         """As `RunStore.get`."""
         if not is_storable(run_id):
             return None
-        return await self._db.read(lambda c: run_of(c.execute(GET, {"key": run_id}).first()))
+        return await self._db.read(lambda c: run_or_none(c.execute(GET, {"key": run_id}).first()))
 
     async def find(self, run_id: str) -> Run | None:
         """As `RunStore.find`."""
         if not is_storable(run_id):
             return None
-        return await self._db.read(lambda c: run_of(c.execute(FIND, {"key": run_id}).first()))
+        return await self._db.read(lambda c: run_or_none(c.execute(FIND, {"key": run_id}).first()))
 
     async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
         """As `RunStore.find_by_client_id`."""
         values = {"session_id": session_id, "client_message_id": client_message_id}
-        return await self._db.read(lambda c: run_of(c.execute(BY_CLIENT_ID, values).first()))
+        return await self._db.read(lambda c: run_or_none(c.execute(BY_CLIENT_ID, values).first()))
 
     async def active_run(self, session_id: str) -> Run | None:
         """As `RunStore.active_run`."""
         values = {"session_id": session_id}
-        return await self._db.read(lambda c: run_of(c.execute(ACTIVE_RUN, values).first()))
+        return await self._db.read(lambda c: run_or_none(c.execute(ACTIVE_RUN, values).first()))
 
     async def active_of_user(self, user_id: str) -> list[Run]:
         """As `RunStore.active_of_user`."""
         values = {"user_id": user_id}
         rows = await self._db.read(lambda c: c.execute(ACTIVE_OF_USER, values).all())
-        return [Run(*row) for row in rows]
+        return [run_of(row) for row in rows]
 
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
@@ -510,12 +516,12 @@ class SqlRunStore(RunStore):
             statement, values = LEASE_ENDED, {"at": at}
         else:
             statement, values = LEASED_TO_OTHERS, {"worker": not_worker}
-        return await self._db.read(lambda c: [Run(*row) for row in c.execute(statement, values)])
+        return await self._db.read(lambda c: [run_of(row) for row in c.execute(statement, values)])
 
     async def queued(self, before: datetime, *, limit: int) -> list[Run]:
         """As `RunStore.queued`."""
         values = {"before": before, "most": limit}
-        return await self._db.read(lambda c: [Run(*row) for row in c.execute(QUEUED, values)])
+        return await self._db.read(lambda c: [run_of(row) for row in c.execute(QUEUED, values)])
 
     # -- events ---------------------------------------------------------------------------------
 
@@ -625,10 +631,10 @@ def _refusal(connection: Connection, new: NewRun) -> OpenedRun | None:
         raise store.no_session_error(new.session_id)
     if new.client_message_id is not None:
         same = {**session, "client_message_id": new.client_message_id}
-        earlier = run_of(connection.execute(BY_CLIENT_ID, same).first())
+        earlier = run_or_none(connection.execute(BY_CLIENT_ID, same).first())
         if earlier is not None:
             return OpenedRun(earlier, _last_seq(connection, new.session_id), is_new=False)
-    active = run_of(connection.execute(ACTIVE_RUN, session).first())
+    active = run_or_none(connection.execute(ACTIVE_RUN, session).first())
     if active is not None:
         raise store.busy_error(new.session_id, active.run_id)
     return None
@@ -680,7 +686,7 @@ def _close(
 
 def _is_closed_so(connection: Connection, run: Run, ending: Ending) -> bool:
     """Whether this attempt wrote this very end before (its answer was lost on the way)."""
-    kept = run_of(connection.execute(GET, {"key": run.run_id}).first())
+    kept = run_or_none(connection.execute(GET, {"key": run.run_id}).first())
     return kept is not None and store.is_same_end(kept, run, ending)
 
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import SessionBusy, SessionNotFound
-from dataagent_core.runs.types import NewRun, Run
+from dataagent_core.runs.types import NewRun, Run, RunInput
 from dataagent_core.session.types import Message, now
 from tests.requirements import requirement
 from tests.stores import LEASE, Stores, batch, ending, new_run
@@ -29,7 +29,7 @@ def first_run(new: NewRun, until: datetime) -> Run:
         started_at=new.created_at,
         lease_owner="w1",
         lease_until=until,
-        input={"skill": "chart"},
+        input=RunInput(skill="chart"),
     )
 
 
@@ -60,7 +60,7 @@ def first_messages(new: NewRun) -> list[Message]:
 @requirement("G1", "P45")
 async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) -> None:
     session = await stores.session()
-    new = new_run(session.session_id, metadata={"file_ids": ["f1"]}, input={"skill": "chart"})
+    new = new_run(session.session_id, metadata={"file_ids": ["f1"]}, input=RunInput(skill="chart"))
     until = now() + LEASE
 
     opened = await stores.runs.open(new, worker="w1", lease_until=until)
@@ -440,5 +440,5 @@ async def test_active_runs_are_known_by_the_agents_they_name(stores: Stores) -> 
     }
     kept = await stores.runs.get(waiting.run_id)
     assert kept is not None
-    assert (kept.assistant_id, kept.input["answered_by"]) == ("sql", "writer")
+    assert (kept.assistant_id, kept.input.answered_by) == ("sql", "writer")
     assert not await stores.runs.hand_over(first, "writer")  # it has ended
