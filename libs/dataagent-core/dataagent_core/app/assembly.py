@@ -44,6 +44,7 @@ from dataagent_core.engine import (
     tune_loop,
     tune_process,
 )
+from dataagent_core.engine.executors import SessionExecutors
 from dataagent_core.engine.factory import Middleware
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import Principal
@@ -314,20 +315,26 @@ async def open_core(
         mcp = _mcp(settings, storage.database, components, role)
         factory = _factory(settings, components, stack, mcp=mcp.hub)
         agents = await _agents(settings, storage, components, factory, stack)
-        sessions = _sessions(
-            settings,
-            storage,
-            components,
+        executors = SessionExecutors(
             factory,
-            stack,
-            agents=agents,
+            storage.checkpoints,
             on_idle=_release_when_idle(components, mcp),
+            timeout_seconds=settings.session_timeout,
+            hitl_timeout_seconds=settings.hitl_timeout,
         )
+        sessions = _sessions(settings, storage, components, executors, stack, agents=agents)
         peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
         agents.share(peers.bus)
         await mcp.open(agents.registry, peers.bus, stack)
         ledger, worker = _worker(
-            settings, storage, sessions, components, peers=peers, agents=agents, mcp=mcp.hub
+            settings,
+            storage,
+            sessions,
+            executors,
+            components,
+            peers=peers,
+            agents=agents,
+            mcp=mcp.hub,
         )
         release_deleted_sessions(peers.bus, sessions, ledger)
         await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
@@ -339,7 +346,6 @@ async def open_core(
             worker,
             components.limits.admission,
             files=components.files.store,
-            dispatch=peers.dispatch(storage.runs, worker, components.observers.traces),
             skills=skills,
             agents=agents.registry,
             on_soft_delete=partial(announce_deletion, peers.bus),
@@ -366,7 +372,7 @@ async def _begin(
     stack.push_async_callback(worker.aclose, grace_seconds)
     tune_process()
     await worker.start(is_alone=is_alone)
-    peers.consume_queue(worker, stack, lease_seconds=settings.lease_seconds)
+    peers.consume_queue(worker.recovery, stack, lease_seconds=settings.lease_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,16 +427,14 @@ def _sessions(
     settings: Settings,
     storage: _Storage,
     components: _Components,
-    factory: AgentFactory,
+    executors: SessionExecutors,
     stack: AsyncExitStack,
     *,
     agents: Agents,
-    on_idle: Callable[[str], None],
 ) -> SessionManager:
     sessions = SessionManager(
         storage.sessions,
-        factory=factory,
-        checkpoints=storage.checkpoints,
+        executors=executors,
         new_ids="uuid",
         resources=[
             *_sandbox_cleanup(components),
@@ -440,9 +444,6 @@ def _sessions(
         most_sessions=components.limits.tenancy.most_sessions,
         quota=components.limits.conversations,
         assistant_id_of=agents.registry.assistant_id_of,
-        on_idle=on_idle,
-        timeout_seconds=settings.session_timeout,
-        hitl_timeout_seconds=settings.hitl_timeout,
     )
     start_retention(sessions, stack, days=settings.deleted_retention_days)
     return sessions
@@ -467,6 +468,7 @@ def _worker(
     settings: Settings,
     storage: _Storage,
     sessions: SessionManager,
+    executors: SessionExecutors,
     components: _Components,
     *,
     peers: Peers,
@@ -478,20 +480,17 @@ def _worker(
     worker = Worker(
         peers.name,
         storage.runs,
-        sessions,
+        executors,
         ledger,
         lambda run: agent_config(settings, run, agents.registry),
+        queue=peers.worker_queue,
         lease_seconds=settings.lease_seconds,
+        hitl_timeout_seconds=settings.hitl_timeout,
         worker_role=peers.worker_role,
         control=peers.control,
         figures=components.data.checks,
         accounts=Accounts(storage.database),
-        contexts=RunContexts(
-            budgets=budgets,
-            mcp=mcp,
-            sessions=sessions,
-            hitl_timeout_seconds=settings.hitl_timeout,
-        ),
+        contexts=RunContexts(budgets=budgets, mcp=mcp, sessions=sessions),
         budgets=budgets,
         audit=observers.audit,
         metrics=observers.metrics,

@@ -1,10 +1,9 @@
-"""Runs one turn of an agent and says what happens, as events.
+"""Runs one turn of an agent and yields what happens as events.
 
 The one place that catches everything: whatever goes wrong becomes an `ErrorEvent`, and the stream
 ends with exactly one `DoneEvent`. When the task is cancelled the thread is repaired, the end is
-yielded and `CancelledError` raised; a caller that takes text by `emit` writes that end itself. A
-`cancellation_token` stops a turn without an exception. A handler that raises `Suspended` leaves the
-thread as it waits.
+yielded and `CancelledError` raised. A `cancellation_token` stops a turn without an exception. A
+handler that raises `Suspended` leaves the thread waiting.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
@@ -40,11 +39,9 @@ from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.models.messages import with_files
-from dataagent_core.models.token_stream import set_token_sink
+from dataagent_core.models.token_stream import stream_answers
 
 logger = logging.getLogger(__name__)
-Emit = Callable[[AnyEvent | str], None]
-"""Takes what is said at once: an event, or running text of the main agent as it is."""
 REJECTED = "The user rejected this call; it was not executed."
 
 
@@ -61,7 +58,6 @@ class _Turn:
     context: RunContext
     asked: HumanMessage | None
     deadline: float | None
-    emit: Emit | None = None
     translator: Translator = field(init=False)
     is_over: bool = False
 
@@ -77,18 +73,6 @@ class _Turn:
             partial_id=self.translator.partial_id,
             **({"note": note} if note else {}),
         )
-
-    def write_text(self, message_id: str, text: str) -> None:
-        """Pass on text of the answer as the model says it."""
-        if self.emit is not None and text:
-            self.translator.write_text(message_id, text)
-            self.emit(text)
-
-    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
-        """Pass on what else the model says."""
-        if self.emit is not None:
-            for event in self.translator.write_chunk(message_id, chunk):
-                self.emit(event)
 
     def done(self, **how: Any) -> DoneEvent:
         self.is_over = True
@@ -138,7 +122,6 @@ class AgentExecutor:
         context: Context = None,
         *,
         cancellation_token: asyncio.Event | None = None,
-        emit: Emit | None = None,
         files: Sequence[dict[str, Any]] = (),
     ) -> AsyncGenerator[AnyEvent]:
         """Answer a message with its files; the events end with a `DoneEvent`.
@@ -150,9 +133,6 @@ class AgentExecutor:
                 differ from what the agent's configuration says (`user_id`, `auto_approve`, …).
             cancellation_token: once it is set the run stops, the conversation is left as far as it
                 got, and the last event is `DoneEvent(cancelled=True, reason="user_cancelled")`.
-            say: takes running text, which is then not among the events: it is said at once, from
-                inside the model's call, always after the events yielded before it. Use a task of
-                its own then.
             files: files that belong to the message.
         """
         asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
@@ -162,7 +142,7 @@ class AgentExecutor:
             yield error_event(error)
             yield DoneEvent(reason="failed")
             return
-        turn = self._turn(session_id, known, asked, emit)
+        turn = self._turn(session_id, known, asked)
         events = self._with_repair(turn, {"messages": [asked]})
         if cancellation_token is not None:
             events = _until_cancelled(cancellation_token, turn, events)
@@ -170,16 +150,14 @@ class AgentExecutor:
             async for event in events:
                 yield event
 
-    async def resume(
-        self, session_id: str, context: Context = None, *, emit: Emit | None = None
-    ) -> AsyncGenerator[AnyEvent]:
+    async def resume(self, session_id: str, context: Context = None) -> AsyncGenerator[AnyEvent]:
         """Go on with a thread that waits for approvals, after its process was restarted.
 
         Raises:
             BadInput: the context is none.
         """
         known = self._defaults.context(session_id, context)
-        turn = self._turn(session_id, known, None, emit)
+        turn = self._turn(session_id, known, None)
         async with aclosing(self._with_repair(turn, None)) as events:
             async for event in events:
                 yield event
@@ -213,7 +191,6 @@ class AgentExecutor:
         session_id: str,
         context: RunContext | None,
         asked: HumanMessage | None,
-        emit: Emit | None = None,
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         turn = _Turn(
@@ -222,18 +199,13 @@ class AgentExecutor:
             context=context or self._defaults.context(session_id),
             asked=asked,
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
-            emit=emit,
         )
         if turn.context.budget is not None:  # so that a turn that is stopped has its count too
             turn.context.budget.reported = turn.translator.usage
         return turn
 
     async def _with_repair(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
-        depth = lg.depth(turn.graph)
-        token_sink = turn if turn.emit is not None else None
-        set_token_sink(
-            token_sink, lg.emit_chunk, depth=depth, catch_up=lg.catch_up if depth else None
-        )
+        stream_answers(depth=lg.depth(turn.graph))
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:
@@ -245,8 +217,7 @@ class AgentExecutor:
         except asyncio.CancelledError:
             if not turn.is_over:
                 await _finish_shielded(turn.repair())
-                if turn.emit is None:  # otherwise the caller writes the end
-                    yield turn.cancelled()
+                yield turn.cancelled()
             raise
         except Suspended:
             raise

@@ -73,7 +73,7 @@ from dataagent_core.middleware import (
 from dataagent_core.middleware.calls import OnDenied
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.models.factory import close_model
-from dataagent_core.models.merge import with_token_sink
+from dataagent_core.models.merge import with_answer_stream
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes
 from dataagent_core.sandbox.local import LocalShells
@@ -367,7 +367,7 @@ class AgentFactory:
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
-            return with_token_sink(model)
+            return with_answer_stream(model)
         name = model or self._settings.default_model
         if name not in self._models:
             self._models[name] = self._settings.create_model(name)

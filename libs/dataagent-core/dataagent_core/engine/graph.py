@@ -27,7 +27,6 @@ from langgraph.types import Interrupt, StateSnapshot, StreamMode
 
 from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.identity import RunContext
-from dataagent_core.models.token_stream import SubagentChunk
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Part = dict[str, Any]  # {"type": "updates" | "custom", "ns": tuple[str, ...], "data": …}
@@ -36,7 +35,7 @@ Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str,
 """What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
 
 STREAM_MODES: list[StreamMode] = ["updates", "custom"]
-"""Not `messages`: what models say is heard at their edge (`models/token_stream.py`)."""
+"""Not `messages`: models write their text to `custom` (`models/token_stream.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +91,8 @@ async def stream(
                 yield part
 
 
-def emit_chunk(said: SubagentChunk) -> None:
-    """Put what a model says into the run's stream, from inside a node."""
-    get_stream_writer()(said)
-
-
 class _StreamMark:
-    """A place in the stream. Whoever put it there learns when the reader has come to it."""
+    """A mark in the stream, set once the reader has reached it."""
 
     __slots__ = ("is_taken",)
 

@@ -37,7 +37,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType
 from dataagent_core.models.failures import translate_error
-from dataagent_core.models.token_stream import SubagentChunk
+from dataagent_core.models.token_stream import ModelChunk
 
 logger = logging.getLogger(__name__)
 
@@ -179,21 +179,12 @@ class Translator:
         match part["type"]:
             case "updates":
                 yield from self._updates(ns, part["data"], is_above=is_above)
-            case "custom" if isinstance(part["data"], SubagentChunk):
-                said = part["data"]
-                yield from self._chunk(ns, said.chunk, said.agent, said.message_id)
+            case "custom" if isinstance(part["data"], ModelChunk):
+                yield from self._chunk(ns, part["data"])
             case "custom":
                 yield from _custom(part["data"])
             case _:
                 return
-
-    def write_text(self, message_id: str, text: str) -> None:
-        """Take note of text that the main agent's model says itself, not in a part."""
-        self._add_text((), text, message_id)
-
-    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> Iterator[AnyEvent]:
-        """What a chunk says that comes from the main agent's model itself, not in a part."""
-        yield from self._chunk((), chunk, None, message_id)
 
     @property
     def partial_text(self) -> str:
@@ -210,28 +201,19 @@ class Translator:
         self.interrupts.clear()
         return taken
 
-    def _chunk(
-        self,
-        ns: tuple[str, ...],
-        chunk: AIMessageChunk,
-        agent: str | None,
-        message_id: str,
-    ) -> Iterator[AnyEvent]:
-        thinking = _reasoning(chunk)
+    def _chunk(self, ns: tuple[str, ...], part: ModelChunk) -> Iterator[AnyEvent]:
+        thinking = _reasoning(part.chunk)
         if thinking:
-            yield ThinkingEvent(content=thinking, agent=agent)
-        text = chunk.text
+            yield ThinkingEvent(content=thinking, agent=part.agent)
+        text = part.chunk.text
         if not text:
             return
-        self._add_text(ns, text, message_id)
-        yield TextEvent(content=text, agent=agent)
-
-    def _add_text(self, ns: tuple[str, ...], text: str, message_id: str) -> None:
         self._open_text.add(ns)
         if not ns:
-            if message_id != self.partial_id:
-                self.partial_id, self._partial = message_id, []
+            if part.message_id != self.partial_id:
+                self.partial_id, self._partial = part.message_id, []
             self._partial.append(text)
+        yield TextEvent(content=text, agent=part.agent)
 
     def _updates(
         self, ns: tuple[str, ...], updates: dict[str, Any], *, is_above: bool

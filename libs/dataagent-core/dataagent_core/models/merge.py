@@ -1,19 +1,14 @@
-"""A model's text comes in many small chunks; `merge_chunks` hands it on in fewer.
+"""Merges the many small chunks of a model's answer into fewer.
 
 Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
-model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
-The first chunk is never held back, no text waits longer than a window, and the sum of the chunks is
-the same (`join.py`). A run that listens (`hearing.py`) gets each chunk at once, and the libraries
-get one. It changes nothing about what the model says, and nothing about which model it is: the
-result is an instance of the provider's own class, because deepagents asks for that. Errors of a
-provider's SDK become ours here (`failures.py`). Above: `models/factory.py`.
+model. So whatever arrives within a short window becomes one chunk, before any callback sees it. The
+first chunk is never held back and no text waits longer than a window. The result is an instance of
+the provider's own class, because deepagents asks for that. Errors of a provider's SDK are
+translated here (`failures.py`).
 
-Several chunks of a model's answer become as few as possible, and say exactly the same.
-
-Joining must not be noticed: LangChain adds up all chunks in the end, and the sum of joined chunks
-has to equal the sum of the chunks they were made of. `+` on chunks is almost associative; the
-cases where it is not are left unjoined (`_kind`, `_Calls`). Within a joined chunk thinking came
-before text. Pure, apart from reusing the first chunk of a run. Used by `merge.py`.
+The sum of the merged chunks equals the sum of the original ones, which LangChain computes in the
+end. `+` on chunks is almost associative; the cases where it is not are left unjoined (`_kind`,
+`_Calls`). Within a joined chunk thinking comes before text.
 """
 
 from __future__ import annotations
@@ -39,12 +34,7 @@ from dataagent_core.models.chunks import REASONING, Piece, text_chunk
 from dataagent_core.models.failures import translate_errors
 from dataagent_core.models.messages import Thread
 from dataagent_core.models.streamed_model import StreamedChatModel
-from dataagent_core.models.token_stream import (
-    CallSink,
-    current_call_sink,
-    model_call,
-    wait_for_stream_reader,
-)
+from dataagent_core.models.token_stream import AnswerStream, current_answer_stream, model_call
 
 _REPEATABLE: Final = frozenset({"model_provider", "output_version"})
 """Keys of `response_metadata` that stay as they are when added to themselves."""
@@ -241,7 +231,7 @@ class TextWindow:
 
 
 def _no_window() -> float:
-    """The window of a model that is heard, and not merged."""
+    """The window of a model that is not merged."""
     return 0.0
 
 
@@ -272,8 +262,8 @@ def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseCh
     return clone
 
 
-def with_token_sink(model: BaseChatModel) -> BaseChatModel:
-    """The very model someone made, in a form that a run hears: what changes in one is in both."""
+def with_answer_stream(model: BaseChatModel) -> BaseChatModel:
+    """The same model in a form whose answers can be streamed: what changes in one is in both."""
     if isinstance(model, _Merging) or not _can_stream(type(model)):
         return model
     same = _merging_copy(model)
@@ -353,7 +343,7 @@ class _Merging:
             return True
         return (
             async_api
-            and current_call_sink() is not None
+            and current_answer_stream() is not None
             and not model._streaming_disabled(**kwargs)
         )
 
@@ -365,17 +355,17 @@ class _Merging:
         **kwargs: Any,
     ) -> Chunks:
         window: Window = vars(self).get(_WINDOW, _no_window)
+        source: AsyncGenerator[Piece]
         stream_of = cast(Any, super())._astream
-        heard = current_call_sink()
-        if heard is not None and heard.is_immediate:
-            # LangChain's name
-            ours = StreamedChatModel._astream  # pyright: ignore[reportPrivateUsage]
-            if stream_of.__func__ is ours:
-                stream_of = cast(StreamedChatModel, self).pieces
-            stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
+        # LangChain's name
+        if stream_of.__func__ is StreamedChatModel._astream:  # pyright: ignore[reportPrivateUsage]
+            source = cast(StreamedChatModel, self).pieces(messages, stop, **kwargs)
         else:
-            stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
-            stream = stream if heard is None else _heard(stream, heard)
+            source = stream_of(messages, stop=stop, run_manager=None, **kwargs)
+        stream = merge_stream(source, window) if window() > 0 else _chunks(source)
+        answer = current_answer_stream()
+        if answer is not None:
+            stream = _written(stream, answer)
         with translate_errors(), _count_stream(window):
             async with aclosing(stream):
                 async for chunk in stream:
@@ -424,45 +414,43 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
     return new_class(base.__name__, (_Merging, base), exec_body=lambda body: body.update(names))
 
 
-async def _heard(
-    source: AsyncGenerator[Piece], heard: CallSink
+async def _written(
+    source: AsyncGenerator[ChatGenerationChunk], answer: AnswerStream
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """Let the ear hear each piece as it comes; hand all of them on at the end, joined."""
+    """Write each chunk to the run's stream as it comes; hand all of them on at the end, joined."""
     chunks: list[ChatGenerationChunk] = []
-    texts: list[str] = []
-    write_text = heard.text
     async with aclosing(source):
-        if heard.is_immediate:
-            await wait_for_stream_reader()
-        async for piece in source:
-            if isinstance(piece, str):
-                write_text(piece)
-                texts.append(piece)
-                continue
-            if isinstance(piece.message, AIMessageChunk):
-                heard.chunk(piece.message)
-            _end_text(texts, chunks)
-            chunks.append(piece)
-    _end_text(texts, chunks)
+        async for chunk in source:
+            if isinstance(chunk.message, AIMessageChunk):
+                answer.write(chunk.message)
+            chunks.append(chunk)
     for chunk in ChunkJoiner().join(chunks) if chunks else ():
         yield chunk
 
 
-def _end_text(texts: list[str], chunks: list[ChatGenerationChunk]) -> None:
-    """Make a chunk of the text that ran."""
-    if texts:
-        chunks.append(text_chunk("".join(texts)))
-        texts.clear()
+async def _chunks(source: AsyncGenerator[Piece]) -> AsyncGenerator[ChatGenerationChunk]:
+    async with aclosing(source):
+        async for piece in source:
+            yield text_chunk(piece) if isinstance(piece, str) else piece
 
 
-def _merged(
-    source: AsyncGenerator[ChatGenerationChunk], window: Window
-) -> AsyncGenerator[ChatGenerationChunk]:
-    return merge_stream(source, window) if window() > 0 else source
+def _with_joined_text(pieces: Iterable[Piece]) -> list[ChatGenerationChunk]:
+    """The pieces as chunks, each run of plain text as one."""
+    chunks: list[ChatGenerationChunk] = []
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            continue
+        if texts:
+            chunks.append(text_chunk("".join(texts)))
+            texts = []
+        chunks.append(piece)
+    return [*chunks, text_chunk("".join(texts))] if texts else chunks
 
 
 async def merge_stream(
-    source: AsyncGenerator[ChatGenerationChunk], window: Window
+    source: AsyncGenerator[Piece], window: Window
 ) -> AsyncGenerator[ChatGenerationChunk]:
     """What `source` yields, joined so that about one chunk comes in each window.
 
@@ -475,9 +463,9 @@ async def merge_stream(
     joiner = ChunkJoiner()
     pump = loop.create_task(_pump(source, arrived))
     try:
-        while chunks := await arrived.take():
+        while pieces := await arrived.take():
             arrived.window_ends = loop.time() + window()
-            for chunk in joiner.join(chunks):
+            for chunk in joiner.join(_with_joined_text(pieces)):
                 yield chunk
     finally:
         if not pump.done():
@@ -487,11 +475,11 @@ async def merge_stream(
         raise arrived.error
 
 
-async def _pump(source: AsyncGenerator[ChatGenerationChunk], arrived: _Arrivals) -> None:
+async def _pump(source: AsyncGenerator[Piece], arrived: _Arrivals) -> None:
     try:
         async with aclosing(source):
-            async for chunk in source:
-                arrived.put(chunk)
+            async for piece in source:
+                arrived.put(piece)
     except BaseException as error:
         arrived.end(error)
         if not isinstance(error, Exception):
@@ -501,22 +489,22 @@ async def _pump(source: AsyncGenerator[ChatGenerationChunk], arrived: _Arrivals)
 
 
 class _Arrivals:
-    """Chunks that came and were not handed on yet. One task puts, one takes."""
+    """Pieces that arrived and were not handed on yet. One task puts, one takes."""
 
-    __slots__ = ("_chunks", "_is_ended", "_loop", "_taker", "_timer", "error", "window_ends")
+    __slots__ = ("_is_ended", "_loop", "_pieces", "_taker", "_timer", "error", "window_ends")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.error: BaseException | None = None
         self.window_ends = 0.0
         self._loop = loop
-        self._chunks: list[ChatGenerationChunk] = []
+        self._pieces: list[Piece] = []
         self._is_ended = False
         self._taker: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def put(self, chunk: ChatGenerationChunk) -> None:
-        """Add a chunk. The first one of a window sees to it that the taker wakes at its end."""
-        self._chunks.append(chunk)
+    def put(self, piece: Piece) -> None:
+        """Add a piece. The first one of a window sees to it that the taker wakes at its end."""
+        self._pieces.append(piece)
         if self._taker is not None and self._timer is None:
             self._wake_in_time()
 
@@ -526,16 +514,16 @@ class _Arrivals:
         self._is_ended = True
         self._wake()
 
-    async def take(self) -> list[ChatGenerationChunk]:
+    async def take(self) -> list[Piece]:
         """All that is here once the window is over or all has come; empty if nothing is left."""
-        if not self._is_ended and not (self._chunks and self._loop.time() >= self.window_ends):
+        if not self._is_ended and not (self._pieces and self._loop.time() >= self.window_ends):
             await self._sleep()
-        chunks, self._chunks = self._chunks, []
-        return chunks
+        pieces, self._pieces = self._pieces, []
+        return pieces
 
     async def _sleep(self) -> None:
         self._taker = self._loop.create_future()
-        if self._chunks:
+        if self._pieces:
             self._wake_in_time()
         try:
             await self._taker

@@ -1,12 +1,7 @@
-"""What our own chat models have in common: each says its answer in pieces, the rest follows.
+"""The base of our own chat models: a model yields the pieces of its answer, the rest follows.
 
-Most pieces are plain text, and there are many; whoever hears them at the model's edge (`merge.py`)
-takes the text as it is. LangChain gets chunks, which cost more to make than to say.
-
-One async call from code that is not async.
-
-LangChain asks each model for a synchronous `_generate`. Ours are async, so it runs the coroutine on
-a loop of its own, in a thread of its own when the caller already stands on a loop.
+Most pieces are plain text, and there are many. `merge.py` takes the pieces as they are and joins
+their text before it makes the chunks that LangChain expects, which cost more.
 """
 
 from __future__ import annotations
@@ -30,7 +25,11 @@ T = TypeVar("T")
 
 
 def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run `work()` to its end and return what it returns."""
+    """Run an async call from code that is not async, on a loop of its own.
+
+    LangChain requires a synchronous `_generate` of each model. If a loop runs already, the call
+    gets a thread.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -40,18 +39,18 @@ def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 class StreamedChatModel(BaseChatModel):
-    """A chat model whose `pieces` are all there is."""
+    """A chat model that is defined by its `pieces`."""
 
     @abstractmethod
     def pieces(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncGenerator[Piece]:
-        """The answer, piece by piece. Chunks carry no id: LangChain gives the message one."""
+        """The answer in pieces. Chunks carry no id: LangChain gives the message one."""
 
     def _get_invocation_params(
         self, stop: list[str] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """As LangChain's, which asks under a deprecated name and silences the warning each time."""
+        """As LangChain's, which calls a deprecated name and silences the warning each time."""
         return {**self.asdict(), "stop": stop, **kwargs}
 
     async def _astream(

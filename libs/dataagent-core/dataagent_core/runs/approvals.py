@@ -1,42 +1,64 @@
 """Approvals that survive connections and processes.
 
 `StoredApprovals` is the `HITLHandler` of a run in a server or terminal: a request is stored before
-anyone is asked, the decision may arrive over any transport, and after a restart the run goes on
+it is shown, the decision may arrive over any transport, and after a restart the run goes on
 waiting. No decision in time is a rejection.
+
+A call can also ask the user something while it runs (`ask_in_call`). That request is stored and
+decided like any other, but does not interrupt the graph and does not survive the process: a run
+that dies with such a request ends as failed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
+from time import time
+from typing import TYPE_CHECKING
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.engine import Suspended
 from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
-from dataagent_core.hitl import ActionRequest, Decision, check_arguments
+from dataagent_core.hitl import IN_CALL, ActionRequest, Decision, DecisionType, check_arguments
 from dataagent_core.middleware.observers import audit_arguments
 from dataagent_core.runs.cluster.bus import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session.types import now
 
+if TYPE_CHECKING:
+    from dataagent_core.runs.execution import ActiveRun
+
 logger = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 TIMED_OUT = Decision("reject", "No answer came in time.")
+_STOPPING = Decision("reject", "The process stops.")
 
 
 class StoredApprovals:
     """Waits for the decisions of the runs this process owns."""
 
     def __init__(
-        self, store: RunStore, audit: AuditLog | None = None, control: Control | None = None
+        self,
+        store: RunStore,
+        audit: AuditLog | None = None,
+        control: Control | None = None,
+        *,
+        timeout_seconds: float = 300.0,
     ) -> None:
-        """`control` reaches the owners of runs in other processes, if there are any."""
+        """`control` reaches the owners of runs in other processes, if there are any.
+
+        Requests from inside a call expire after `timeout_seconds`; others say when they expire.
+        """
         self._store = store
         self._audit = audit
         self._control = control if control is not None and control.is_shared else None
+        self._timeout_seconds = timeout_seconds
         self._rechecks: set[asyncio.Task[None]] = set()
         self._runs: dict[str, Run] = {}
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision | None]] = {}
@@ -63,7 +85,7 @@ class StoredApprovals:
         """How many runs wait for a decision."""
         return len({run_id for run_id, _ in self._waiting})
 
-    async def keep(self, run: Run, event: HITLRequestEvent) -> bool:
+    async def add(self, run: Run, event: HITLRequestEvent) -> bool:
         """Store a request before it is shown; False if an earlier attempt stored it."""
         known = {approval.request_id for approval in await self._store.approvals(run.run_id)}
         if event.request_id in known:
@@ -82,6 +104,27 @@ class StoredApprovals:
         await self._store.add_approvals(run, [approval])
         return True
 
+    async def ask_in_call(
+        self, active: ActiveRun, action: ActionRequest, allowed: tuple[DecisionType, ...]
+    ) -> Decision:
+        """Ask a run's user something from inside a call, and wait for the decision."""
+        request_id = f"{IN_CALL}{uuid.uuid4().hex}"
+        action = replace(action, request_id=request_id)
+        event = HITLRequestEvent(
+            request_id=request_id,
+            action=action,
+            allowed=allowed,
+            expires_at=time() + self._timeout_seconds,
+        )
+        await active.writer.flush()
+        await self.add(active.run, event)
+        active.emit(event)
+        await active.writer.drain()
+        try:
+            return await self.request_approval(action, active.run.session_id)
+        except Suspended:
+            return _STOPPING
+
     async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
         """Wait for the decision on one request, until it expires.
 
@@ -95,7 +138,7 @@ class StoredApprovals:
             approval = await self._load(run, action_request.request_id)
             if approval.decision is None and self._is_suspended:
                 raise Suspended
-            decision = approval.decision or await self._answer(run, approval, answer)
+            decision = approval.decision or await self._wait(run, approval, answer)
         finally:
             self._waiting.pop(key, None)
         if not any(run_id == run.run_id for run_id, _ in self._waiting):
@@ -108,7 +151,7 @@ class StoredApprovals:
                 return approval
         raise RequestNotFound(f"Run {run.run_id} has no approval request {request_id!r}.")
 
-    async def _answer(
+    async def _wait(
         self, run: Run, approval: Approval, answer: asyncio.Future[Decision | None]
     ) -> Decision:
         while (remaining := (approval.expires_at - now()).total_seconds()) > 0:
@@ -122,12 +165,12 @@ class StoredApprovals:
             await self._recheck(run.run_id, approval.request_id)
         logger.info("approval %s of run %s timed out", approval.request_id, run.run_id)
         try:
-            kept = await self._store.decide(run.run_id, approval.request_id, TIMED_OUT)
+            decided = await self._store.decide(run.run_id, approval.request_id, TIMED_OUT)
         except AlreadyDecided:
-            kept = await self._load(run, approval.request_id)
+            decided = await self._load(run, approval.request_id)
         else:
-            self._note(run, approval, TIMED_OUT, by="time")
-        return kept.decision or TIMED_OUT
+            self._audit_decision(run, approval, TIMED_OUT, by="time")
+        return decided.decision or TIMED_OUT
 
     async def decide(self, run: Run, request_id: str, decision: Decision) -> Approval:
         """Store a decision and hand it to the run.
@@ -138,14 +181,14 @@ class StoredApprovals:
         """
         approval = await self._load(run, request_id)
         check_decision(approval, decision)
-        kept = await self._store.decide(run.run_id, request_id, decision)
-        self._note(run, approval, decision, by="person")
+        decided = await self._store.decide(run.run_id, request_id, decision)
+        self._audit_decision(run, approval, decision, by="person")
         waiting = self._waiting.get((run.run_id, request_id))
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
         elif self._control is not None and run.lease_owner is not None:
             self._control.notify_decided(run.lease_owner, run.run_id, request_id)
-        return kept
+        return decided
 
     def recheck(self, run_id: str, request_id: str) -> None:
         """Look up a decision that another process stored for a request of ours."""
@@ -159,16 +202,16 @@ class StoredApprovals:
         if waiting is None or self._control is None:
             return
         try:
-            kept = await self._store.approvals(run_id)
+            approvals = await self._store.approvals(run_id)
         except Unavailable:
             return
-        for approval in kept:
+        for approval in approvals:
             if approval.request_id == request_id and approval.decision is not None:
                 if not waiting.done():
                     waiting.set_result(approval.decision)
                 return
 
-    def _note(self, run: Run, approval: Approval, decision: Decision, *, by: str) -> None:
+    def _audit_decision(self, run: Run, approval: Approval, decision: Decision, *, by: str) -> None:
         if self._audit is None:
             return
         edited = decision.edited_action
@@ -186,6 +229,12 @@ class StoredApprovals:
                 **audit_arguments(approval.action.name, args),
             },
         )
+
+
+def is_waiting_in_call(approvals: Iterable[Approval]) -> bool:
+    """Whether a waiting run waits inside a call: its last request was made there."""
+    last = max(approvals, key=lambda each: each.created_at, default=None)
+    return last is not None and last.action.is_question
 
 
 def check_decision(approval: Approval, decision: Decision) -> None:

@@ -347,8 +347,6 @@ class RunWriter:
         self._channel = ledger.channel(run.session_id)
         self._first_seq = self._last_seq = last_seq
         self._pending: list[AnyEvent] = []
-        self._text: list[str] = []  # text of the main agent after the pending events
-        self._text_since = 0.0
         self._has_text = False
         self.first_text_at: float | None = None  # time of the first text, on the monotonic clock
         self._in_flight = False
@@ -367,31 +365,20 @@ class RunWriter:
         return self._is_refused
 
     def write(self, event: AnyEvent) -> None:
-        """Add an event. It is committed soon, at once unless it is streamed text.
+        """Add an event, to be committed at once, or soon if it is text after the first.
+
+        Text joins the text of the same agent that waits for a commit.
 
         Raises:
             StaleAttempt: a newer attempt has taken the run.
             StorageFull: earlier events could not be stored.
         """
         self._check()
-        self._flush_text()
         if isinstance(event, TextEvent) and self._join(event):
             return
         self._pending.append(event)
         is_first = isinstance(event, TextEvent) and self._is_first_text()
         self._ledger.mark(self, is_urgent=is_first or not isinstance(event, TextEvent))
-
-    def write_text(self, text: str) -> None:
-        """Add streamed text of the main agent: pieces that wait for a commit become one event.
-
-        Raises:
-            StaleAttempt, StorageFull: as `write`.
-        """
-        self._check()
-        if not self._text:
-            self._text_since = time.time()
-            self._ledger.mark(self, is_urgent=self._is_first_text())
-        self._text.append(text)
 
     def fail(self, error: StorageFull) -> None:
         """End the run and its readers because its events cannot be stored."""
@@ -414,14 +401,6 @@ class RunWriter:
         self._has_text = True
         self.first_text_at = time.monotonic()
         return True
-
-    def _flush_text(self) -> None:
-        """Turn the streamed text into an event."""
-        if self._text:
-            text = TextEvent(content="".join(self._text), timestamp=self._text_since)
-            self._text = []
-            if not self._join(text):
-                self._pending.append(text)
 
     def _join(self, event: TextEvent) -> bool:
         """Join the text to a pending text of the same agent, if there is one."""
@@ -446,7 +425,7 @@ class RunWriter:
 
     async def flush(self) -> None:
         """Wait until everything written so far is committed."""
-        while (self._has_pending or self._in_flight) and not self._is_refused:
+        while (self._pending or self._in_flight) and not self._is_refused:
             await self._settle()
 
     async def _settle(self) -> None:
@@ -455,18 +434,12 @@ class RunWriter:
 
     def take(self) -> Batch | None:
         """The next numbered batch; None while a commit is in progress or nothing is pending."""
-        if self._in_flight or not self._has_pending:
+        if self._in_flight or not self._pending:
             return None
         self._in_flight = True
         return self._batch()
 
-    @property
-    def _has_pending(self) -> bool:
-        """Whether there is something to commit."""
-        return bool(self._pending or self._text)
-
     def _batch(self) -> Batch:
-        self._flush_text()
         events, self._pending = self._pending, []
         first = self._last_seq + 1
         self._last_seq += len(events)
@@ -484,7 +457,7 @@ class RunWriter:
             self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
             if self._ledger.relay is not None:
                 self._ledger.relay.announce(batch)
-        if self._has_pending:
+        if self._pending:
             is_text = all(isinstance(event, TextEvent) for event in self._pending)
             self._ledger.mark(self, is_urgent=not is_text)
         self._settled.set()
@@ -496,7 +469,6 @@ class RunWriter:
         if self._is_refused:
             return False
         self._in_flight = True  # so that the commit loop takes no more
-        self._flush_text()
         self._pending.append(done)
         last = self._batch()
         said = len(self.run.input.message.encode()) + len(ending.content.encode())

@@ -1,7 +1,7 @@
 """The public interface to runs: start, cancel, decide, read. Every transport calls these functions.
 
-A message is committed together with its run before `start` returns; from then on the run belongs to
-the worker, not to the caller. Ownership is checked here for runs, in `session/` for sessions.
+A message is committed together with its run before `start` returns; from then on the run no longer
+depends on the caller. Ownership is checked here for runs, in `session/` for sessions.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ import asyncio
 import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dataagent_core.agents import AgentRegistry
-from dataagent_core.errors import BadInput, DataAgentError, NothingToCancel, RunNotFound
+from dataagent_core.agents import GENERAL_ALIAS, AgentRegistry
+from dataagent_core.errors import (
+    BadInput,
+    DataAgentError,
+    NothingToCancel,
+    RunNotFound,
+    SessionNotFound,
+)
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.agents import SkillService
-from dataagent_core.runs.execution import Dispatch, Worker
+from dataagent_core.runs.execution import Worker
 from dataagent_core.runs.history import History, load_items
 from dataagent_core.runs.ledger import Ledger, is_done
-from dataagent_core.runs.message_resolver import MessageResolver
+from dataagent_core.runs.message_resolver import MessageResolver, ResolvedMessage
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
     Approval,
@@ -62,40 +68,39 @@ class RunService:
         admission: Admission | None = None,
         *,
         files: FileStore | None = None,
-        dispatch: Dispatch | None = None,
         skills: SkillService | None = None,
         agents: AgentRegistry | None = None,
         on_soft_delete: Callable[[str], None] | None = None,
     ) -> None:
-        """Without a `dispatch` runs are executed by this worker and nowhere else.
-
-        `on_soft_delete` is called with each soft-deleted session once nothing runs in it.
-        """
+        """`on_soft_delete` is called with each soft-deleted session once nothing runs in it."""
         self._store = store
-        self._dispatch = dispatch or Dispatch(store, worker)
         self._sessions = sessions
         self._ledger = ledger
         self._worker = worker
         self._admission = admission or Admission()
-        self._on_put_away = on_soft_delete
+        self._on_soft_delete = on_soft_delete
         self._resolver = MessageResolver(self._admission, files=files, skills=skills, agents=agents)
 
     async def start(
         self,
-        session_id: str,
+        session_id: str | None,
         message: str,
         *,
         owner: str,
         client_message_id: str | None = None,
         assistant_id: str | None = None,
         options: RunOptions | None = None,
+        creates_session: bool = False,
     ) -> StartedRun:
         """Commit the message with its run, start answering it, and return once it is durable.
 
-        The same `client_message_id` twice is one run, found even if a limit is reached since.
+        The same `client_message_id` twice is one run, found even if a limit is reached since. With
+        `creates_session` an id that is not known, or None, starts a new session; a message that is
+        refused creates none.
 
         Raises:
             SessionNotFound: the session is not the owner's.
+            SessionDeleted: a new session was to have the id of a deleted one.
             SessionBusy: a run of it is active.
             BadInput: the message is empty, too long, or has characters that cannot be stored.
             FileNotFound: a file is not the owner's.
@@ -105,56 +110,37 @@ class RunService:
             TooManyRuns, QueueFull, BudgetExhausted, UserLimit: a limit is reached.
         """
         check_message(message, client_message_id, assistant_id)
-        session = await self._sessions.get(session_id, owner=owner)
         options = options or RunOptions()
+        session = await self._find_session(session_id, owner, may_be_new=creates_session)
         try:
-            return await self._start(session, message, client_message_id, assistant_id, options)
+            resolved = await self._resolver.resolve(
+                message,
+                assistant_id or (GENERAL_ALIAS if session is None else session.assistant_id),
+                owner=owner,
+                file_ids=options.file_ids,
+                skill=options.skill,
+            )
+            with self._admission.reserve(owner):
+                session = session or await self._sessions.get_or_create_session(
+                    owner, assistant_id or GENERAL_ALIAS, session_id
+                )
+                new = self._new_run(session, message, resolved, options)
+                if assistant_id is not None:
+                    new.metadata["assistant_id"] = assistant_id
+                return await self._open(
+                    replace(
+                        new,
+                        client_message_id=client_message_id,
+                        title=title_of(message) if session.title == DEFAULT_TITLE else None,
+                    )
+                )
         except DataAgentError:
-            if client_message_id is None:
+            if session is None or client_message_id is None:
                 raise
-            earlier = await self._store.find_by_client_id(session_id, client_message_id)
+            earlier = await self._store.find_by_client_id(session.session_id, client_message_id)
             if earlier is None:
                 raise
             return StartedRun(earlier, 0, is_new=False)
-
-    async def _start(
-        self,
-        session: Session,
-        message: str,
-        client_message_id: str | None,
-        assistant_id: str | None,
-        options: RunOptions,
-    ) -> StartedRun:
-        resolved = await self._resolver.resolve(
-            message,
-            assistant_id or session.assistant_id,
-            owner=session.user_id,
-            file_ids=options.file_ids,
-            skill=options.skill,
-        )
-        return await self._open(
-            NewRun(
-                run_id=str(uuid.uuid4()),
-                session_id=session.session_id,
-                user_id=session.user_id,
-                assistant_id=resolved.assistant_id,
-                message_id=str(uuid.uuid4()),
-                answer_id=str(uuid.uuid4()),
-                content=message,
-                created_at=now(),
-                client_message_id=client_message_id,
-                title=title_of(message) if session.title == DEFAULT_TITLE else None,
-                limits=self._admission.limits,
-                input=options.apply_to(resolved.input),
-                metadata=resolved.metadata | _assistant_metadata(assistant_id),
-            )
-        )
-
-    async def _open(self, new: NewRun) -> StartedRun:
-        with self._admission.reserve(new.user_id):
-            opened = await self._dispatch.open(new)
-        await self._store.settle()
-        return StartedRun(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
 
     async def compact(
         self, session_id: str, *, owner: str, keep: str = "", options: RunOptions | None = None
@@ -169,35 +155,51 @@ class RunService:
             TooManyRuns, QueueFull, BudgetExhausted: as `start`.
             BadInput: `keep` is too long, or has characters that cannot be stored.
         """
-        said = f"/compact {keep}".strip()
-        check_message(said)
+        message = f"/compact {keep}".strip()
+        check_message(message)
         session = await self._sessions.get(session_id, owner=owner)
         tenant_id = await self._resolver.admit(owner, session.assistant_id)
-        run_input = RunInput(message=said, compact=keep, tenant_id=tenant_id)
-        return await self._open(
-            NewRun(
-                run_id=str(uuid.uuid4()),
-                session_id=session_id,
-                user_id=owner,
-                assistant_id=session.assistant_id,
-                message_id=str(uuid.uuid4()),
-                answer_id=str(uuid.uuid4()),
-                content=said,
-                created_at=now(),
-                limits=self._admission.limits,
-                input=(options or RunOptions()).apply_to(run_input),
+        run_input = RunInput(message=message, compact=keep, tenant_id=tenant_id)
+        resolved = ResolvedMessage(session.assistant_id, run_input)
+        with self._admission.reserve(owner):
+            return await self._open(
+                self._new_run(session, message, resolved, options or RunOptions())
             )
+
+    async def _find_session(
+        self, session_id: str | None, owner: str, *, may_be_new: bool
+    ) -> Session | None:
+        """The owner's session; None for one that is to be created."""
+        if session_id is None and may_be_new:
+            return None
+        try:
+            return await self._sessions.get(session_id or "", owner=owner)
+        except SessionNotFound:
+            if may_be_new:  # if it is another user's, it cannot be created either
+                return None
+            raise
+
+    def _new_run(
+        self, session: Session, message: str, resolved: ResolvedMessage, options: RunOptions
+    ) -> NewRun:
+        return NewRun(
+            run_id=str(uuid.uuid4()),
+            session_id=session.session_id,
+            user_id=session.user_id,
+            assistant_id=resolved.assistant_id,
+            message_id=str(uuid.uuid4()),
+            answer_id=str(uuid.uuid4()),
+            content=message,
+            created_at=now(),
+            limits=self._admission.limits,
+            input=options.apply_to(resolved.input),
+            metadata=resolved.metadata,
         )
 
-    async def check_admission(self, owner: str, agent: str) -> None:
-        """Check that `start` would admit a run, before a session is created for it.
-
-        Raises:
-            AgentNotFound, AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
-        """
-        await self._resolver.admit(owner, agent)
-        with self._admission.reserve(owner):
-            return
+    async def _open(self, new: NewRun) -> StartedRun:
+        opened = await self._worker.open(new)
+        await self._store.settle()
+        return StartedRun(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
 
     async def get(self, run_id: str, *, owner: str) -> RunView:
         """The owner's run and its pending approvals.
@@ -229,7 +231,7 @@ class RunService:
         """
         run = self._worker.find_run(owner, run_id=run_id) or await self._get_owned(run_id, owner)
         if run.is_active:
-            await self._stop(run)
+            await self._worker.stop(run)
         return await self._get_owned(run_id, owner)
 
     async def cancel_session(self, session_id: str, *, owner: str) -> Run:
@@ -245,13 +247,13 @@ class RunService:
             run = await self._store.active_run(session_id)
         if run is None:
             raise NothingToCancel("No active chat found for this session")
-        await self._stop(run)
+        await self._worker.stop(run)
         return await self._get_owned(run.run_id, owner)
 
     async def cancel_all(self, user_id: str) -> None:
         """Stop every run of a user, in whichever process it is, and wait for their ends."""
         active = await self._store.active_of_user(user_id)
-        await asyncio.gather(*(self._stop(run) for run in active))
+        await asyncio.gather(*(self._worker.stop(run) for run in active))
 
     async def decide(
         self, run_id: str, request_id: str, decision: Decision, *, owner: str
@@ -302,16 +304,16 @@ class RunService:
         async for burst in self._ledger.follow(session_id, after=after):
             yield burst
 
-    async def _read_unless_deleted(self, look: Callable[[], Awaitable[T]]) -> T:
+    async def _read_unless_deleted(self, read: Callable[[], Awaitable[T]]) -> T:
         """Read the store, repeating the read if a session was deleted during it.
 
         Otherwise a reader could begin just after the readers of its session were ended.
         """
         while True:
             generation = self._ledger.generation
-            found = await look()
+            result = await read()
             if generation == self._ledger.generation:
-                return found
+                return result
 
     async def history(
         self, session_id: str, *, owner: str, limit: int = 1000, offset: int | None = None
@@ -346,8 +348,8 @@ class RunService:
             run = await self._store.find_by_client_id(session_id, client_message_id)
             if run is None:
                 raise RunNotFound(
-                    "There is nothing to go on with: this message was never taken. Send it without "
-                    "Last-Event-ID."
+                    "There is nothing to continue: this message was never accepted. Send it "
+                    "without Last-Event-ID."
                 )
             return run
         following = await self._store.read(session_id, after=after, limit=1)
@@ -364,9 +366,9 @@ class RunService:
         await self._sessions.soft_delete(session_id, owner=owner)
         run = await self._store.active_run(session_id)  # no new run can be opened now
         if run is not None:
-            await self._stop(run)
-        if self._on_put_away is not None:
-            self._on_put_away(session_id)
+            await self._worker.stop(run)
+        if self._on_soft_delete is not None:
+            self._on_soft_delete(session_id)
 
     async def delete_permanently(self, session_id: str, *, owner: str) -> None:
         """Stop the active run of a session and delete it for good, with history and artefacts.
@@ -377,19 +379,11 @@ class RunService:
         await self.soft_delete(session_id, owner=owner)
         await self._sessions.delete(session_id, owner=owner)
 
-    async def _stop(self, run: Run) -> None:
-        await self._dispatch.stop(run)
-
     async def _get_owned(self, run_id: str, owner: str) -> Run:
         run = await self._store.find(run_id)
         if run is None or run.user_id != owner:
             raise RunNotFound(f"There is no run {run_id[:80]!r}.")
         return run
-
-
-def _assistant_metadata(assistant_id: str | None) -> dict[str, str]:
-    """The agent the user chose, as metadata of the message."""
-    return {} if assistant_id is None else {"assistant_id": assistant_id}
 
 
 def check_message(
@@ -405,10 +399,10 @@ def check_message(
     if len(message) > MAX_MESSAGE_CHARACTERS:
         raise BadInput(
             f"The message has {len(message)} characters; at most {MAX_MESSAGE_CHARACTERS} are "
-            "taken. Upload long material as a file."
+            "accepted. Upload long material as a file."
         )
     if _UNSTORABLE.search(message):
-        raise BadInput("The message has characters that cannot be kept (NUL or lone surrogates).")
+        raise BadInput("The message has characters that cannot be stored (NUL or lone surrogates).")
     if client_message_id is not None and (
         not 0 < len(client_message_id) <= 128 or _UNSTORABLE.search(client_message_id)
     ):

@@ -8,20 +8,12 @@ from __future__ import annotations
 import builtins
 import logging
 import re
-import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
-from dataagent_core.engine import (
-    AgentConfig,
-    AgentExecutor,
-    AgentFactory,
-    Checkpoints,
-    MemoryCheckpoints,
-)
 from dataagent_core.errors import (
     Conflict,
     Misconfigured,
@@ -31,7 +23,6 @@ from dataagent_core.errors import (
 )
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
-from dataagent_core.middleware.history import Summarization
 from dataagent_core.session.store import (
     ConversationQuota,
     ConversationStore,
@@ -41,16 +32,13 @@ from dataagent_core.session.store import (
 from dataagent_core.session.stores.memory import MemoryMessageStore
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, clean_title, now
 
+if TYPE_CHECKING:
+    from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Checkpoints
+    from dataagent_core.engine.executors import SessionExecutors
+
 logger = logging.getLogger(__name__)
 _SEARCH_BATCH = 50  # sessions a store looks through in one go; others get their turn between
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-@dataclass(slots=True)
-class _LiveExecutor:
-    executor: AgentExecutor
-    config_key: tuple[Any, ...]
-    used_at: float
 
 
 MaxSessions = Callable[[str], Awaitable[int | None]]
@@ -75,6 +63,7 @@ class SessionManager:
         *,
         factory: AgentFactory | None = None,
         checkpoints: Checkpoints | None = None,
+        executors: SessionExecutors | None = None,
         new_ids: Literal["any", "uuid"] = "any",
         resources: Sequence[SessionResources] = (),
         most_sessions: MaxSessions | None = None,
@@ -90,8 +79,9 @@ class SessionManager:
             store: Where sessions are. One that is no `ConversationStore` gives ids of its own, and
                 has no `thread_id` to look for, no deletion that can be undone and no limits.
             messages: Where messages are; those of the store unless given.
-            factory: Makes the agents; an `AgentFactory()` unless given.
-            checkpoints: Where the agents' threads are; those of the store unless given.
+            factory: Builds the agents; an `AgentFactory()` unless given.
+            checkpoints: Where the agents' threads are stored; with the store unless given.
+            executors: Opens the agents, in place of the two above, `on_idle` and the timeouts.
             new_ids: Which ids `get_or_create_session` makes a session of: any, or UUIDs alone, for
                 ids that strangers send.
             belongings: What goes with a session that is deleted for good.
@@ -104,8 +94,8 @@ class SessionManager:
         self._messages = _messages_of(store) if messages is None else messages
         self._has_messages_apart = messages is not None or not isinstance(store, ConversationStore)
         self._factory = factory
-        self._is_own_factory = factory is None
         self._checkpoints = checkpoints
+        self._opened_executors = executors
         self._new_ids = new_ids
         self._resources = resources
         self._most_sessions = most_sessions
@@ -114,7 +104,6 @@ class SessionManager:
         self._on_idle = on_idle
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
-        self._live: dict[str, _LiveExecutor] = {}
 
     @property
     def _conversations(self) -> ConversationStore:
@@ -350,7 +339,7 @@ class SessionManager:
         for each in self._resources:
             while await each.delete_session(session.session_id, owner=session.user_id):
                 continue
-        checkpoints = await self._get_checkpoints()
+        checkpoints = await self._executors.open_checkpoints()
         await checkpoints.delete(session.session_id)
         if self._has_messages_apart:
             await self._messages.delete_messages(session.session_id)
@@ -374,9 +363,25 @@ class SessionManager:
         """
         await self.release_expired()
         await self._touch(session.session_id)
-        await self._get_checkpoints()
+        await self._executors.open_checkpoints()
         config = replace(config, user_id=config.user_id or session.user_id)
-        return self.executor(session.session_id, config, hitl_handler)
+        return self._executors.get(session.session_id, config, hitl_handler)
+
+    @property
+    def _executors(self) -> SessionExecutors:
+        """What opens the agents. The engine is above this package and loaded on first use."""
+        if self._opened_executors is None:
+            from dataagent_core.engine.executors import SessionExecutors
+
+            self._opened_executors = SessionExecutors(
+                self._factory,
+                self._checkpoints,
+                store=self._store,
+                on_idle=self._on_idle,
+                timeout_seconds=self._timeout_seconds,
+                hitl_timeout_seconds=self._hitl_timeout_seconds,
+            )
+        return self._opened_executors
 
     async def _touch(self, session_id: str) -> None:
         if isinstance(self._store, ConversationStore):
@@ -387,85 +392,25 @@ class SessionManager:
             session.last_active = now()
             await self._store.update(session)
 
-    def executor(
-        self, session_id: str, config: AgentConfig, hitl_handler: HITLHandler | None = None
-    ) -> AgentExecutor:
-        """As `get_executor`, for callers that have only the id and gave `checkpoints`."""
-        if self._checkpoints is None:
-            raise Misconfigured(
-                "A SessionManager without checkpoints has to open them first: use get_executor."
-            )
-        runs_as = (config.assistant_id, config.user_id, config.tenant_id, config.auto_approve)
-        limits = (config.recursion_limit, config.timeout)
-        key = (config.cache_key(), *runs_as, *limits, id(hitl_handler))
-        live = self._live.get(session_id)
-        if live is None or live.config_key != key:
-            agent, _backend = self._get_factory().create_agent(config)
-            executor = AgentExecutor(
-                agent,
-                self._checkpoints.saver(),
-                hitl_handler=hitl_handler,
-                recursion_limit=config.recursion_limit,
-                timeout_seconds=config.timeout,
-                hitl_timeout_seconds=self._hitl_timeout_seconds,
-            )
-            live = self._live[session_id] = _LiveExecutor(executor, key, 0.0)
-        live.used_at = time.monotonic()
-        return live.executor
-
-    def summarization(self, config: AgentConfig, *, keep: str) -> Summarization:
-        """What puts a thread of an agent in short.
-
-        Raises:
-            Misconfigured: the agent's model is not available.
-        """
-        return self._get_factory().summarization(config, keep=keep)
-
-    def _get_factory(self) -> AgentFactory:
-        if self._factory is None:
-            self._factory = AgentFactory()
-        return self._factory
-
-    async def _get_checkpoints(self) -> Checkpoints:
-        if self._checkpoints is None:
-            self._checkpoints = await _checkpoints_of(self._store)
-        return self._checkpoints
-
     @property
     def live_sessions(self) -> int:
         """How many sessions hold live resources."""
-        return len(self._live)
-
-    def mark_in_use(self, session_ids: Iterable[str]) -> None:
-        """Something runs in these sessions, however long ago it began: they are not idle."""
-        for session_id in session_ids:
-            if session_id in self._live:
-                self._live[session_id].used_at = time.monotonic()
+        return self._executors.live_sessions
 
     async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
-        """Free the live resources of sessions that were idle too long; how many."""
-        limit = self._timeout_seconds if timeout_seconds is None else timeout_seconds
-        oldest = time.monotonic() - limit
-        expired = [sid for sid, live in self._live.items() if live.used_at <= oldest]
-        for session_id in expired:
-            self.release(session_id)
-        return len(expired)
+        """Free the live resources of sessions that were idle too long; return how many."""
+        return await self._executors.release_expired(timeout_seconds=timeout_seconds)
 
     def release(self, session_id: str) -> None:
         """Free what a session holds in this process while it is in use."""
-        self._live.pop(session_id, None)
-        if self._on_idle is not None:
-            self._on_idle(session_id)
+        self._executors.release(session_id)
 
     async def close(self) -> None:
         """Free what all sessions hold in this process, and the agents, if they are its own.
 
-        The store stays open: whoever opened it closes it.
+        The store stays open: the caller who opened it closes it.
         """
-        for session_id in list(self._live):
-            self.release(session_id)
-        if self._is_own_factory and self._factory is not None:
-            await self._factory.aclose()
+        await self._executors.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -476,12 +421,6 @@ class SessionManager:
 
 def _messages_of(store: SessionStore) -> MessageStore:
     return store.messages if isinstance(store, ConversationStore) else MemoryMessageStore()
-
-
-async def _checkpoints_of(store: SessionStore) -> Checkpoints:
-    if isinstance(store, ConversationStore):
-        return await store.checkpoints()
-    return MemoryCheckpoints()
 
 
 def new_session_id() -> str:

@@ -13,20 +13,35 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 from uuid import uuid4
 
-from dataagent_core.engine import Checkpoints, MemoryCheckpoints
 from dataagent_core.errors import BadInput, UserLimit
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Role, Session, new_thread_id
+from dataagent_core.storage import Database
 from dataagent_core.storage.database import is_storable
 
 _ID_LENGTH = 64
 _PAGE = 50  # messages that are searched or counted at a time
+
+
+class DatabaseUser(Protocol):
+    """Something that works on a store's database beside the store, such as checkpoints."""
+
+    async def setup(self) -> None:
+        """Create the tables that are missing."""
+        ...
+
+    async def close(self) -> None:
+        """Release the connections."""
+        ...
+
+
+T = TypeVar("T", bound=DatabaseUser)
 
 
 class Store:
@@ -191,12 +206,12 @@ class ConversationStore(SessionStore):
     def messages(self) -> MessageStore:
         """The messages of these sessions, over the same connections."""
 
-    async def checkpoints(self) -> Checkpoints:
-        """Where the threads of these sessions are: in memory, unless a kind keeps them.
+    async def open_with_database(self, make: Callable[[Database], T]) -> T | None:
+        """Open something over this store's database once, to be closed with the store.
 
-        They are closed with the store.
+        None if this kind has no database.
         """
-        return MemoryCheckpoints()
+        return None
 
 
 class MessageStore(Store, ABC):

@@ -53,26 +53,13 @@ def delegated(agent: str, inner: str) -> str:
     return use("task", subagent_type=agent, description=inner)
 
 
-def noting(events: list[AnyEvent]) -> Callable[[AnyEvent | str], None]:
-    """Takes what is said at once; plain text is a text event's."""
-    return lambda each: events.append(TextEvent(content=each) if isinstance(each, str) else each)
-
-
 async def collect_events(
-    executor: AgentExecutor, message: str, *, is_heard: bool = True, session_id: str = "s"
+    executor: AgentExecutor, message: str, *, session_id: str = "s"
 ) -> list[AnyEvent]:
-    """All events of a turn in the order they came; heard ones come past LangGraph's stream."""
-    events: list[AnyEvent] = []
+    """All events of a turn."""
     context = RunContext("u", session_id, "r", "supervisor")
-
-    async def run() -> None:
-        emit = noting(events) if is_heard else None
-        async for event in executor.execute(message, session_id, context, emit=emit):
-            events.append(event)
-
     async with asyncio.timeout(WAIT_SECONDS):
-        await asyncio.create_task(run())
-    return events
+        return [event async for event in executor.execute(message, session_id, context)]
 
 
 def shape(events: Sequence[AnyEvent]) -> list[str]:

@@ -36,7 +36,6 @@ from .team import (
     collect_events,
     delegated,
     kinds,
-    noting,
     shape,
     thread_of,
     to,
@@ -53,16 +52,13 @@ async def stopped_after(
     events: list[AnyEvent] = []
     seen = asyncio.Event()
 
-    def note(event: AnyEvent | str) -> None:
-        noting(events)(event)
-        if is_last(events[-1]):
-            seen.set()
+    async def read() -> None:
+        async for event in executor.execute(message, "s"):
+            events.append(event)
+            if is_last(event):
+                seen.set()
 
-    async def listen() -> None:
-        async for event in executor.execute(message, "s", emit=note):
-            note(event)
-
-    task = asyncio.create_task(listen())
+    task = asyncio.create_task(read())
     async with asyncio.timeout(WAIT_SECONDS):
         await seen.wait()
     task.cancel()

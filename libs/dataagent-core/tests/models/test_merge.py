@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.models.chunks import text_chunk
 from dataagent_core.models.failures import ContextTooLong
-from dataagent_core.models.merge import TextWindow, merge_chunks, merge_stream, with_token_sink
+from dataagent_core.models.merge import TextWindow, merge_chunks, merge_stream, with_answer_stream
 from dataagent_core.models.rule_based import Call, Fail, Say, Think
 from dataagent_core.models.scripted import ScriptedChatModel
 from tests.waiting import WAIT_SECONDS
@@ -320,12 +320,12 @@ class _Counting(ScriptedChatModel):
 
 def test_audible_model_is_the_one_it_was_made_of() -> None:
     model = _Counting(turns=["hi"])
-    heard = with_token_sink(model)
+    heard = with_answer_stream(model)
     assert isinstance(heard, _Counting)
     model.model_name = "renamed"
     assert heard.model_name == "renamed"
     heard._calls += 1
     assert model._calls == 1
-    assert with_token_sink(heard) is heard
+    assert with_answer_stream(heard) is heard
     cannot_stream = ParrotFakeChatModel()
-    assert with_token_sink(cannot_stream) is cannot_stream
+    assert with_answer_stream(cannot_stream) is cannot_stream

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from dataagent_core.engine import AgentConfig, AgentFactory, Checkpoints, MemoryCheckpoints
 from dataagent_core.engine import graph as lg
+from dataagent_core.engine.executors import SessionExecutors
 from dataagent_core.events import AnyEvent
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.runs import Ledger, Run, RunService, Worker
@@ -28,10 +29,11 @@ from tests.stores import LEASE
 from tests.waiting import WAIT_SECONDS
 
 
-class Releasing(SessionManager):
-    """Tells when idle sessions were looked for."""
+class NotifyingExecutors(SessionExecutors):
+    """Sets an event when idle sessions were released."""
 
     released: asyncio.Event
+    idle: list[str]  # sessions that were released
 
     async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
         count = await super().release_expired(timeout_seconds=timeout_seconds)
@@ -46,7 +48,8 @@ class Process:
 
     worker: Worker
     runs: RunService
-    sessions: Releasing
+    sessions: SessionManager
+    executors: NotifyingExecutors
 
 
 @dataclass(slots=True)
@@ -65,26 +68,30 @@ class Cluster:
     @asynccontextmanager
     async def process(self, name: str, **options: Any) -> AsyncGenerator[Process]:
         """A process of that name; it is frozen or dead when its worker is not closed."""
-        sessions = Releasing(
-            MemorySessionStore(self.data),
-            MemoryMessageStore(self.data),
-            factory=self.factory,
-            checkpoints=self.checkpoints,
+        idle: list[str] = []
+        executors = NotifyingExecutors(
+            self.factory,
+            self.checkpoints,
+            on_idle=idle.append,
             timeout_seconds=options.pop("timeout_seconds", 3600.0),
         )
-        sessions.released = asyncio.Event()
+        executors.released, executors.idle = asyncio.Event(), idle
+        sessions = SessionManager(
+            MemorySessionStore(self.data), MemoryMessageStore(self.data), executors=executors
+        )
         ledger = Ledger(self.store)
         ledger.start()
         worker = Worker(
             name,
             self.store,
-            sessions,
+            executors,
             ledger,
             lambda run: AgentConfig(run.assistant_id, user_id=run.user_id, model=self.model),
             **options,
         )
         try:
-            yield Process(worker, RunService(self.store, sessions, ledger, worker), sessions)
+            runs = RunService(self.store, sessions, ledger, worker)
+            yield Process(worker, runs, sessions, executors)
         finally:
             await worker.aclose(0.2)
             await ledger.aclose()

@@ -134,18 +134,18 @@ async def test_first_text_goes_alone_and_what_comes_meanwhile_is_joined() -> Non
 
 async def test_running_text_is_joined_and_keeps_its_place_among_events() -> None:
     async with opened(SlowStore) as (store, _, writer):
-        writer.write_text("A")
+        writer.write(text("A"))
         async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         thought = ThinkingEvent(content="hm", timestamp=1.0)
         for piece in "BC":
-            writer.write_text(piece)
+            writer.write(text(piece))
         writer.write(thought)
         writer.write(text("D", agent="sub"))
         for piece in "EF":
-            writer.write_text(piece)
+            writer.write(text(piece))
         writer.write(text("", is_final=True))
-        writer.write_text("G")
+        writer.write(text("G"))
         store.may_pass.set()
         await flushed(writer)
         assert [[replaced(event) for event in batch] for batch in store.appended] == [

@@ -92,7 +92,7 @@ async def spoken(store: House, ledger: Ledger, count: int) -> list[RunWriter]:
     """The pens of new runs which have said their first word, all in one commit."""
     writers = [ledger.writer(await store.run(), 0) for _ in range(count)]
     for writer in writers:
-        writer.write_text("First ")
+        writer.write(TextEvent(content="First "))
     for writer in writers:
         await writer.flush()
     assert store.commits == [{writer.run.run_id for writer in writers}]
@@ -145,7 +145,7 @@ async def test_every_message_of_one_commit_carries_the_number_its_reader_goes_on
 async def test_running_text_waits_its_time_and_an_event_of_another_run_goes_ahead_alone() -> None:
     async with opened(PACE) as (store, ledger):
         talker, caller = await spoken(store, ledger, 2)
-        talker.write_text("more")
+        talker.write(TextEvent(content="more"))
         for word in ("one", "two"):
             caller.write(ThinkingEvent(content=word))
             await caller.flush()
@@ -158,7 +158,7 @@ async def test_text_goes_with_an_event_of_its_own_run_and_its_own_time_finds_not
 ) -> None:
     async with opened(PACE) as (store, ledger):
         writer, other = await spoken(store, ledger, 2)
-        writer.write_text("more")
+        writer.write(TextEvent(content="more"))
         writer.write(ThinkingEvent(content="hm"))
         await writer.flush()
         clock.now += PACE * 2
@@ -170,17 +170,13 @@ async def test_text_goes_with_an_event_of_its_own_run_and_its_own_time_finds_not
 
 
 @pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("is_written_whole", [True, False])
-async def test_only_the_first_text_of_an_answer_does_not_wait(is_written_whole: bool) -> None:
+async def test_only_the_first_text_of_an_answer_does_not_wait() -> None:
     async with opened(PACE) as (store, ledger):
         (busy,) = await spoken(store, ledger, 1)
         writer = ledger.writer(await store.run(), 0)
 
         def say(words: str) -> None:
-            if is_written_whole:
-                writer.write(TextEvent(content=words))
-            else:
-                writer.write_text(words)
+            writer.write(TextEvent(content=words))
 
         assert writer.first_text_at is None
         say("Hello")
@@ -204,7 +200,7 @@ async def test_the_more_runs_the_further_apart_are_commits_of_text_up_to_a_limit
 ) -> None:
     async with opened(PACE) as (store, ledger):
         talker, caller, *_ = await spoken(store, ledger, runs)
-        talker.write_text("more")
+        talker.write(TextEvent(content="more"))
         clock.now += PACE * (paces + (0.1 if is_over else -0.1))
         caller.write(ThinkingEvent(content="hm"))
         await caller.flush()
@@ -219,7 +215,7 @@ async def test_text_whose_time_has_come_is_not_put_behind_events_of_other_runs()
         store.arrived.clear()
         caller.write(ThinkingEvent(content="one"))
         await store.arrived.wait()
-        talker.write_text("more")
+        talker.write(TextEvent(content="more"))
         caller.write(ThinkingEvent(content="two"))
         store.may_pass.set()
         await caller.flush()

@@ -29,7 +29,7 @@ class Taker:
         while len(self.taken) >= self._room:
             await asyncio.sleep(3600)
 
-    async def take(self, run_id: str) -> bool:
+    async def claim(self, run_id: str) -> bool:
         self.taken.append(run_id)
         self._changed.set()
         return True

@@ -14,13 +14,13 @@ import pytest
 
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig, AgentFactory, MemoryCheckpoints
+from dataagent_core.engine.executors import SessionExecutors
 from dataagent_core.errors import Unavailable
 from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Ledger, Run, RunService, Worker
 from dataagent_core.runs.cluster.bus import Control, LocalBus
-from dataagent_core.runs.execution import Dispatch
-from dataagent_core.runs.leases import WorkerRole
+from dataagent_core.runs.recovery import WorkerRole
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import NewRun, OpenedRun, RunInput
 from dataagent_core.session import SessionManager, now
@@ -88,29 +88,24 @@ class Cluster:
     async def process(
         self, name: str, worker_role: WorkerRole, *, lease_seconds: float = 10.0
     ) -> AsyncGenerator[Process]:
+        executors = SessionExecutors(self.factory, self.checkpoints)
         sessions = SessionManager(
-            MemorySessionStore(self.data),
-            MemoryMessageStore(self.data),
-            factory=self.factory,
-            checkpoints=self.checkpoints,
+            MemorySessionStore(self.data), MemoryMessageStore(self.data), executors=executors
         )
         control = Control(self.bus)
         worker = Worker(
             name,
             self.store,
-            sessions,
+            executors,
             self.ledger,
             lambda run: AgentConfig(run.assistant_id, user_id=run.user_id),
             lease_seconds=lease_seconds,
             worker_role=worker_role,
             control=control,
         )
-        dispatch = Dispatch(self.store, worker, control=control)
         await worker.start(is_alone=False)
         try:
-            yield Process(
-                worker, RunService(self.store, sessions, self.ledger, worker, dispatch=dispatch)
-            )
+            yield Process(worker, RunService(self.store, sessions, self.ledger, worker))
         finally:
             await worker.aclose(0.2)
 
@@ -125,7 +120,7 @@ class Cluster:
     async def leased(self, message: str, process: Process) -> Run:
         """A run of a process."""
         run = await self.queued(message)
-        assert await process.worker.take(run.run_id)
+        assert await process.worker.recovery.claim(run.run_id)
         return run
 
     async def expire(self, run: Run) -> None:
@@ -149,7 +144,7 @@ async def cluster(tmp_path: Path) -> AsyncGenerator[Cluster]:
 async def test_a_queued_run_nobody_was_told_of_is_answered_by_a_worker(cluster: Cluster) -> None:
     run = await cluster.queued()
     async with cluster.process("web", WEB) as web:
-        assert await web.worker.recover() == 0
+        assert await web.worker.recovery.recover() == 0
         async with cluster.process("w1", WORKER):
             events = await web.collect_events(run)
     assert isinstance(events[-1], DoneEvent)
@@ -165,7 +160,9 @@ async def test_a_queued_run_is_taken_by_one_of_two(cluster: Cluster) -> None:
         cluster.process("w1", WorkerRole()) as one,
         cluster.process("w2", WorkerRole()) as two,
     ):
-        taken = await asyncio.gather(one.worker.take(run.run_id), two.worker.take(run.run_id))
+        taken = await asyncio.gather(
+            one.worker.recovery.claim(run.run_id), two.worker.recovery.claim(run.run_id)
+        )
         assert sorted(taken) == [False, True]
         assert len([e for e in await one.collect_events(run) if isinstance(e, DoneEvent)]) == 1
 
@@ -184,8 +181,8 @@ async def test_a_full_worker_leaves_queued_runs_to_others(cluster: Cluster) -> N
     async with cluster.process("w1", WorkerRole(takes_queued=True, max_runs=1)) as full:
         busy = await cluster.leased("!slow 100000 10", full)
         waiting = await cluster.queued()
-        assert await full.worker.recover() == 0
-        wait_for_capacity = asyncio.create_task(full.worker.wait_for_capacity())
+        assert await full.worker.recovery.recover() == 0
+        wait_for_capacity = asyncio.create_task(full.worker.recovery.wait_for_capacity())
         await asyncio.sleep(0)
         assert not wait_for_capacity.done()
         async with cluster.process("w2", WORKER) as other:
@@ -206,7 +203,7 @@ async def test_a_web_process_ends_lost_runs_and_leaves_waiting_ones(cluster: Clu
         await dead.seen(waits, HITLRequestEvent)
         for run in (lost, waits):
             await cluster.expire(run)
-        assert await web.worker.recover() == 1
+        assert await web.worker.recovery.recover() == 1
         error = (await web.collect_events(lost))[-2]
         assert isinstance(error, ErrorEvent)
         assert error.error_code == "interrupted"
@@ -332,7 +329,7 @@ async def test_a_run_that_is_being_claimed_when_its_process_stops_is_answered(
     async with cluster.process("w1", WORKER) as process:
         runs = [await cluster.queued("!slow 5 1") for _ in range(2)]
         if is_told:
-            taking = asyncio.create_task(process.worker.take(runs[0].run_id))
+            taking = asyncio.create_task(process.worker.recovery.claim(runs[0].run_id))
         else:
             process.worker.leases.wake()  # its next round finds them
             taking = None
@@ -382,7 +379,7 @@ async def test_a_claimed_run_is_answered_although_the_store_was_away_for_a_momen
         # away for a moment
         cluster.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue]
         run = await cluster.queued()
-        assert await process.worker.take(run.run_id)
+        assert await process.worker.recovery.claim(run.run_id)
         assert isinstance((await process.collect_events(run))[-1], DoneEvent)
     assert (kept := await cluster.store.get(run.run_id)) is not None
     assert (kept.status, kept.attempt) == ("done", 1)

@@ -49,7 +49,7 @@ async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refuse
         await seen(first, run, "text")
         await cluster.expire(run)
 
-        assert await second.worker.recover() == 1
+        assert await second.worker.recovery.recover() == 1
         events = await collect_events(second, run)
         assert events == [TextEvent(content="One ", timestamp=ANY), *LOST]
 
@@ -77,7 +77,7 @@ async def test_process_that_wakes_after_its_run_was_taken_over_leaves_the_thread
     async with cluster.process("w1", lease_seconds=0.0) as frozen, cluster.process("w2") as second:
         lost = await started(frozen, "count")
         await seen(frozen, lost, "text")
-        assert await second.worker.recover() == 1
+        assert await second.worker.recovery.recover() == 1
         await collect_events(second, lost)
         cluster.model = None
         run = (await second.runs.start(lost.session_id, "!echo hello", owner="anna")).run
@@ -105,7 +105,7 @@ async def test_process_that_learns_that_a_run_is_anothers_stops_working_on_it(
         assert owner is not None
         async with asyncio.timeout(WAIT_SECONDS):
             await cluster.expire(lost)
-            while not await second.worker.recover():
+            while not await second.worker.recovery.recover():
                 await cluster.expire(lost)
             await owner
         assert (await collect_events(second, lost))[-2:] == LOST
@@ -116,8 +116,8 @@ async def test_process_that_learns_that_a_run_is_anothers_stops_working_on_it(
 async def test_run_with_a_living_lease_is_not_taken(cluster: Cluster) -> None:
     async with cluster.process("w1") as first, cluster.process("w2") as second:
         run = await started(first, "!slow 100000 10")
-        assert await second.worker.recover() == 0
-        assert await first.worker.recover(not_worker="w1") == 0
+        assert await second.worker.recovery.recover() == 0
+        assert await first.worker.recovery.recover(not_worker="w1") == 0
         await first.runs.cancel(run.run_id, owner="anna")
 
 
@@ -136,7 +136,7 @@ async def test_own_run_whose_lease_ran_out_is_kept(cluster: Cluster) -> None:
     async with cluster.process("w1") as first:
         run = await started(first, "!slow 100000 10")
         await cluster.expire(run)
-        assert await first.worker.recover() == 0
+        assert await first.worker.recovery.recover() == 0
         assert (await first.runs.cancel(run.run_id, owner="anna")).status == "cancelled"
 
 
@@ -156,7 +156,7 @@ async def test_waiting_run_of_a_frozen_process_is_answered_in_another(cluster: C
         request = await seen(first, run, "hitl_request")
         assert isinstance(request, HITLRequestEvent)
         await cluster.expire(run)
-        assert await second.worker.recover() == 1
+        assert await second.worker.recovery.recover() == 1
         await second.runs.decide(
             run.run_id, request.request_id, Decision("respond", "no"), owner="anna"
         )
@@ -169,20 +169,20 @@ async def test_waiting_run_of_a_frozen_process_is_answered_in_another(cluster: C
 async def test_request_kept_but_never_shown_is_shown_by_the_next_process(cluster: Cluster) -> None:
     async with cluster.process("w1") as first, cluster.process("w2") as second:
         kept = asyncio.Event()
-        keep = first.worker.approvals.keep
+        add = first.worker.approvals.add
 
-        async def keep_and_freeze(run: Run, event: HITLRequestEvent) -> bool:
-            await keep(run, event)
+        async def add_and_freeze(run: Run, event: HITLRequestEvent) -> bool:
+            await add(run, event)
             kept.set()
             await asyncio.Event().wait()
             return True
 
-        first.worker.approvals.keep = keep_and_freeze
+        first.worker.approvals.add = add_and_freeze
         run = await started(first, WRITE)
         async with asyncio.timeout(WAIT_SECONDS):
             await kept.wait()
         await cluster.expire(run)
-        assert await second.worker.recover() == 1
+        assert await second.worker.recovery.recover() == 1
         request = await seen(second, run, "hitl_request")
         assert isinstance(request, HITLRequestEvent)
         await second.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="anna")
@@ -212,7 +212,7 @@ async def test_run_that_was_taken_over_leaves_the_next_run_of_its_session_its_ap
         lost = await started(first, "count")
         await seen(first, lost, "text")
         await cluster.expire(lost)
-        assert await second.worker.recover() == 1
+        assert await second.worker.recovery.recover() == 1
         await collect_events(second, lost)
 
         cluster.model = new = Held()
@@ -239,7 +239,7 @@ async def test_idle_sessions_are_released_by_the_process_itself(cluster: Cluster
         await collect_events(process, run)
         await process.worker.start(is_alone=True)
         async with asyncio.timeout(WAIT_SECONDS):
-            await process.sessions.released.wait()
+            await process.executors.released.wait()
         assert process.sessions.live_sessions == 0
 
 
@@ -252,11 +252,13 @@ async def test_session_with_a_run_under_way_is_not_idle_however_long_it_lasts(
         held = await started(process, "count")
         await seen(process, held, "text")
         cluster.model = None
-        await collect_events(process, await started(process, "!echo hello"))
+        ended = await started(process, "!echo hello")
+        await collect_events(process, ended)
         await process.worker.start(is_alone=True)
         async with asyncio.timeout(WAIT_SECONDS):
-            await process.sessions.released.wait()
-        assert list(process.sessions._live) == [held.session_id]
+            await process.executors.released.wait()
+        assert process.executors.idle == [ended.session_id]
+        assert process.sessions.live_sessions == 1
         model.go_on.set()
         assert (await collect_events(process, held))[-1].event_type == "done"
 
@@ -324,4 +326,4 @@ async def test_model_is_asked_once_for_a_run(cluster: Cluster) -> None:
         run = await started(process, "hello")
         assert (await collect_events(process, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
         assert calls == 1
-        assert await process.worker.recover(not_worker="w2") == 0
+        assert await process.worker.recovery.recover(not_worker="w2") == 0

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dataagent_core.app.assembly import Core
 from dataagent_core.engine import AgentConfig, AgentExecutor
@@ -18,7 +15,6 @@ from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.session import DEFAULT_TITLE, SessionManager, new_session_id
 from tests.requirements import requirement
-from tests.tiers import examples
 from tests.waiting import WAIT_SECONDS
 
 CONFIG = AgentConfig("agent")
@@ -164,28 +160,6 @@ async def test_idle_session_loses_its_executor_and_keeps_its_history(core: Core)
     turn = (await manager.get_executor(session, CONFIG))._turn(session.session_id, None, None)
     state = await lg.snapshot(turn.graph, turn.config)
     assert [message.text for message in state.messages] == ["remember me", "remember me"]
-
-
-@requirement("R13.4", "P21")
-@settings(max_examples=examples(100))
-@given(idle=st.lists(st.integers(0, 200), max_size=8))
-async def test_exactly_the_sessions_idle_too_long_are_released(
-    manager: SessionManager, idle: list[int]
-) -> None:
-    manager._live.clear()
-    for number, seconds in enumerate(idle):
-        manager.executor(f"s{number}", CONFIG)
-        manager._live[f"s{number}"].used_at = time.monotonic() - seconds
-    released = await manager.release_expired(timeout_seconds=100.5)
-    assert released == sum(seconds > 100 for seconds in idle)
-    assert set(manager._live) == {f"s{n}" for n, seconds in enumerate(idle) if seconds <= 100}
-
-
-async def test_session_in_use_again_is_not_idle(manager: SessionManager) -> None:
-    manager.executor("s", CONFIG)
-    manager._live["s"].used_at -= 10_000
-    manager.executor("s", CONFIG)
-    assert await manager.release_expired() == 0
 
 
 async def test_deleted_session_is_gone_with_messages_thread_and_executor(core: Core) -> None:

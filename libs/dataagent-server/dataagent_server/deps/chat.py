@@ -1,21 +1,20 @@
-"""A chat request, from any door: its session, the run it starts, the answer it gets."""
+"""A chat request over any transport: the run it starts, and the answer of that run."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import cast
 
-from dataagent_core.errors import BadInput, SessionNotFound, Unavailable
+from dataagent_core.errors import BadInput, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.identity import Principal
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.types import Entry, RunOptions, RunStatus, StartedRun
-from dataagent_core.session import Session
 from dataagent_server.deps.container import Container
-from dataagent_server.models.chat import ChatInput, ChatRequest
+from dataagent_server.models.chat import ChatInput
 
 DEFAULT_ASSISTANT = "agent"
 
@@ -28,34 +27,15 @@ class RunAnswer:
     entries: list[Entry]
 
 
-async def session_for(container: Container, caller: Principal, request: ChatRequest) -> Session:
-    """The session a request names, a new one under a fresh UUID, or a new one.
-
-    A message that is refused leaves no new session behind.
-
-    Raises:
-        SessionNotFound: the session is not the caller's.
-        AgentNotFound, FileNotFound, SkillNotFound: the message asks for what is not there.
-        BadInput, LimitReached, AgentDisabled, Unavailable: the message would be refused.
-    """
-    core, session_id = container.core, request.session_id
-    if session_id is not None:
-        with suppress(SessionNotFound):  # then it may be new
-            return await core.sessions.get(session_id, owner=caller.user_id)
-    agent = request.assistant_id or DEFAULT_ASSISTANT
-    _check_accepted(container, request)
-    await container.rate.check(caller.user_id)
-    await core.runs.check_admission(caller.user_id, agent)
-    await core.skills.choose(request.message, request.skill, owner=caller.user_id, agent=agent)
-    if request.file_ids:
-        await core.files.store.get_all(request.file_ids, owner=caller.user_id)
-    return await core.sessions.get_or_create_session(caller.user_id, agent, session_id)
-
-
 async def start_run(
-    container: Container, caller: Principal, session_id: str, chat: ChatInput
+    container: Container,
+    caller: Principal,
+    session_id: str | None,
+    chat: ChatInput,
+    *,
+    creates_session: bool = False,
 ) -> StartedRun:
-    """Commit the message and start its run.
+    """Commit the message and start its run, in a new session if need be and `creates_session`.
 
     Raises:
         BadInput: the message is too long, or names what is not there.
@@ -86,6 +66,7 @@ async def start_run(
             has_account=caller.credential_ref is not None,
             role=caller.role,
         ),
+        creates_session=creates_session,
     )
 
 

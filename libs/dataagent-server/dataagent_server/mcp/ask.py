@@ -25,7 +25,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.runs.history import AnswerBuilder
 from dataagent_core.runs.types import Entry, RunStatus, StartedRun
-from dataagent_server.deps.chat import session_for, start_run
+from dataagent_server.deps.chat import start_run
 from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, ToolCallContext, ToolOutput, schema_of
 from dataagent_server.models.chat import ChatRequest
 from dataagent_server.models.mcp_tools import (
@@ -62,8 +62,13 @@ class AskTool:
         chat = ChatRequest(
             message=asked.question, session_id=asked.session_id, assistant_id=asked.agent
         )
-        session = await session_for(tool_call.container, tool_call.caller, chat)
-        started = await start_run(tool_call.container, tool_call.caller, session.session_id, chat)
+        started = await start_run(
+            tool_call.container,
+            tool_call.caller,
+            chat.session_id,
+            chat,
+            creates_session=True,
+        )
         reading = _RunReader(tool_call, started)
         try:
             return await reading.read_to_end()

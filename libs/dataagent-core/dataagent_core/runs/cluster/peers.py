@@ -24,13 +24,11 @@ from typing import TYPE_CHECKING, Literal
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured, Unavailable
 from dataagent_core.runs.cluster.bus import Bus, Control, LocalBus, Subscription
-from dataagent_core.runs.execution import Dispatch, Worker
-from dataagent_core.runs.leases import WorkerRole
 from dataagent_core.runs.ledger import SessionChannel
+from dataagent_core.runs.recovery import Recovery, WorkerRole
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Entry, entries_of
 from dataagent_core.storage.background_tasks import cancel_all
-from dataagent_core.telemetry import Traces
 
 if TYPE_CHECKING:
     from dataagent_core.runs.cluster.queue import RunQueue
@@ -178,15 +176,17 @@ class Peers:
     relay: Relay | None = None
     queue: RunQueue | None = None
 
-    def dispatch(self, store: RunStore, worker: Worker, traces: Traces | None = None) -> Dispatch:
-        """What sends runs to where this role has them executed."""
-        queue = self.queue if self.role == "web" else None
-        return Dispatch(store, worker, control=self.control, queue=queue, traces=traces)
+    @property
+    def worker_queue(self) -> RunQueue | None:
+        """Where accepted runs are put for workers; None if this process executes them."""
+        return self.queue if self.role == "web" else None
 
-    def consume_queue(self, worker: Worker, stack: AsyncExitStack, *, lease_seconds: float) -> None:
-        """Take runs from the queue until the stack is closed, if that is this role's part."""
+    def consume_queue(
+        self, recovery: Recovery, stack: AsyncExitStack, *, lease_seconds: float
+    ) -> None:
+        """Take runs from the queue until the stack is closed, if this process is a worker."""
         if self.role == "worker" and self.queue is not None:
-            self.queue.start(worker, lease_seconds=lease_seconds)
+            self.queue.start(recovery, lease_seconds=lease_seconds)
             stack.push_async_callback(self.queue.stop)
 
 

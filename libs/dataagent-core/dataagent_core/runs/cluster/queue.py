@@ -2,8 +2,7 @@
 
 A message only names a run; that it is queued is in the store. A worker that reads one claims the
 run there, which exactly one can, and the message is done with. So a message that is lost, or comes
-twice, does no harm: runs nobody was told of are found by any worker's next round
-(`Worker.recover`). Above: `service.py` puts, `assembly.py` makes a worker take. Below: Redis.
+twice, does no harm: such runs are found in any worker's next round (`Recovery.recover`).
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ _RETRY_SECONDS = (0.05, 0.2, 0.5, 1.0)
 
 
 class RunConsumer(Protocol):
-    """What executes runs: a `Worker`."""
+    """The part of `Recovery` that takes runs from the queue."""
 
     async def wait_for_capacity(self) -> None:
         """Wait until one more run can be executed."""
         ...
 
-    async def take(self, run_id: str) -> bool:
-        """Claim a queued run and begin to answer it; False if it is another's."""
+    async def claim(self, run_id: str) -> bool:
+        """Claim a queued run and begin to answer it; False if another process has it."""
         ...
 
 
@@ -156,7 +155,7 @@ class RunQueue:
 
     async def _consume_loop(self, consumer: RunConsumer) -> None:
         async def take(run_id: str) -> None:
-            await consumer.take(run_id)
+            await consumer.claim(run_id)
 
         receiver = self._receiver(take)
         failures = 0

@@ -13,11 +13,11 @@ the same one by one. The `messages` of a session store share its connections.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -35,9 +35,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.engine import Checkpoints, open_checkpoints
 from dataagent_core.errors import Conflict, SessionNotFound
-from dataagent_core.session.store import ConversationStore, MessageStore, Store
+from dataagent_core.session.store import (
+    ConversationStore,
+    DatabaseUser,
+    MessageStore,
+    Store,
+    T,
+)
 from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.database import is_storable, storable
@@ -132,13 +137,13 @@ class SqlSessionStore(_SqlStore, ConversationStore):
 
     def __init__(self, database: Database, *, is_own: bool = False) -> None:
         super().__init__(database, is_own=is_own)
-        self._checkpoints: Checkpoints | None = None
-        self._opening_checkpoints = asyncio.Lock()
+        self._opened: DatabaseUser | None = None
+        self._opening = asyncio.Lock()
 
     async def close(self) -> None:
         """As `Store.close`."""
-        if self._checkpoints is not None:
-            await self._checkpoints.close()
+        if self._opened is not None:
+            await self._opened.close()
         await super().close()
 
     async def insert(self, session: Session) -> bool:
@@ -252,18 +257,18 @@ class SqlSessionStore(_SqlStore, ConversationStore):
         """As `ConversationStore.messages`."""
         return SqlMessageStore(self._db)
 
-    async def checkpoints(self) -> Checkpoints:
-        """The threads in the same database, opened when they are first asked for."""
-        async with self._opening_checkpoints:
-            if self._checkpoints is None:
-                opened = open_checkpoints(self._db)
+    async def open_with_database(self, make: Callable[[Database], T]) -> T:
+        """As `ConversationStore.open_with_database`."""
+        async with self._opening:
+            if self._opened is None:
+                opened = make(self._db)
                 try:
                     await opened.setup()
                 except BaseException:
                     await opened.close()
                     raise
-                self._checkpoints = opened
-        return self._checkpoints
+                self._opened = opened
+        return cast("T", self._opened)  # one kind of thing is opened: the checkpoints
 
     async def _read(
         self, statement: Any, values: dict[str, Any]

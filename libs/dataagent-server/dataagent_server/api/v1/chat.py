@@ -12,7 +12,7 @@ from dataagent_core.runs.types import Run
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.streaming import run_while_connected
-from dataagent_server.deps.chat import RunAnswer, read_answer_until_closing, session_for, start_run
+from dataagent_server.deps.chat import RunAnswer, read_answer_until_closing, start_run
 from dataagent_server.models.chat import CancelResponse, ChatAccepted, ChatRequest, ChatResponse
 from dataagent_server.models.fields import PathId
 
@@ -38,13 +38,12 @@ async def chat(
     A caller that leaves does not stop the run; one that does not wait reads it later.
     """
     with container.capacity.slot(user.user_id):
-        session = await session_for(container, user, body)
-        started = await start_run(container, user, session.session_id, body)
+        started = await start_run(container, user, body.session_id, body, creates_session=True)
         if not wait:
             return _accepted(started.run)
         reading = read_answer_until_closing(container, started)
         answer = await run_while_connected(request.receive, reading)
-    return _chat_response(session.session_id, started.run.run_id, answer)
+    return _chat_response(started.run.session_id, started.run.run_id, answer)
 
 
 @router.post("/{session_id}/cancel", operation_id="cancel_chat")

@@ -1,4 +1,4 @@
-"""What the main agent's model says is heard at once; everything else comes in its order."""
+"""The text of agents' models in the stream of a run: what is streamed, when, and in which order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
-import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessageChunk
 from langgraph.constants import TAG_NOSTREAM
 
 from dataagent_core.engine import AgentExecutor, SubAgentConfig
@@ -22,11 +20,10 @@ from dataagent_core.models.merge import TextWindow, merge_chunks
 from dataagent_core.models.rule_based import Call, Fail, Say, Think, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.token_stream import (
-    CallSink,
-    SubagentChunk,
-    current_call_sink,
+    AnswerStream,
+    current_answer_stream,
     model_call,
-    set_token_sink,
+    stream_answers,
 )
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
@@ -39,21 +36,9 @@ def scripted(*turns: Turn) -> Any:
     return merge_chunks(ScriptedChatModel(turns), TextWindow(0.02))
 
 
-def as_event(said: AnyEvent | str) -> AnyEvent:
-    """What was said, as an event."""
-    return TextEvent(content=said) if isinstance(said, str) else said
-
-
 async def collect_events(executor: AgentExecutor) -> list[AnyEvent]:
-    """All events, said or yielded, in the order they came."""
-    events: list[AnyEvent] = []
-
-    async def run() -> None:
-        async for event in executor.execute("go", "s1", emit=lambda e: events.append(as_event(e))):
-            events.append(event)
-
-    await asyncio.create_task(run())
-    return events
+    """All events of a turn."""
+    return [event async for event in executor.execute("go", "s1")]
 
 
 def shape(events: list[AnyEvent]) -> list[str]:
@@ -74,19 +59,16 @@ def shape(events: list[AnyEvent]) -> list[str]:
 
 
 @requirement("R5.1")
-async def test_events_are_the_same_and_in_the_same_order_as_without_listening(
-    executor_of: ExecutorOf,
-) -> None:
+async def test_text_comes_in_order_with_other_events(executor_of: ExecutorOf) -> None:
     turns = ([Think("hm "), Say("one two "), LS], [Say("three "), LS, LS], [Say("four five")])
-    heard = await collect_events(executor_of(model=scripted(*turns)))
-    plain = [e async for e in executor_of(model=scripted(*turns)).execute("go", "s2")]
-    assert shape(heard) == shape(plain)
-    assert shape(heard)[:4] == ["thinking", "one two ", "tool_call", "tool_result"]
-    assert heard[-1].data() == plain[-1].data()
+    events = shape(await collect_events(executor_of(model=scripted(*turns))))
+    one = ["thinking", "one two ", "tool_call", "tool_result"]
+    two = ["three ", "tool_call", "tool_call", "tool_result", "tool_result"]
+    assert events == [*one, *two, "four five", "done"]
 
 
-async def test_chunks_are_said_while_the_model_still_speaks(executor_of: ExecutorOf) -> None:
-    gate, heard = asyncio.Event(), asyncio.Event()
+async def test_text_arrives_while_the_model_still_streams(executor_of: ExecutorOf) -> None:
+    gate, arrived = asyncio.Event(), asyncio.Event()
 
     class Held(ScriptedChatModel):
         async def _astream(  # pyright: ignore[reportIncompatibleMethodOverride] a generator here
@@ -97,28 +79,26 @@ async def test_chunks_are_said_while_the_model_still_speaks(executor_of: Executo
                 if "first" in chunk.text:
                     await asyncio.wait_for(gate.wait(), WAIT_SECONDS)
 
-    said: list[AnyEvent] = []
-
-    def emit(event: AnyEvent | str) -> None:
-        said.append(as_event(event))
-        heard.set()
+    events: list[AnyEvent] = []
 
     held: Any = Held
     model = merge_chunks(held([[Say(["first ", "second "])]]), TextWindow(3600.0))
     executor = executor_of(model=model)
 
-    async def run() -> list[AnyEvent]:
-        return [event async for event in executor.execute("go", "s1", emit=emit)]
+    async def read() -> None:
+        async for event in executor.execute("go", "s1"):
+            events.append(event)
+            arrived.set()
 
-    task = asyncio.create_task(run())
-    await asyncio.wait_for(heard.wait(), WAIT_SECONDS)
-    assert [e.content for e in said if isinstance(e, TextEvent)] == ["first "]
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(arrived.wait(), WAIT_SECONDS)
+    assert shape(events) == ["first "]
     gate.set()
     await task
-    assert "".join(e.content for e in said if isinstance(e, TextEvent)) == "first second "
+    assert shape(events) == ["first second ", "done"]
 
 
-async def test_sub_agent_is_heard_in_the_stream_under_its_name(executor_of: ExecutorOf) -> None:
+async def test_text_of_a_sub_agent_has_its_name(executor_of: ExecutorOf) -> None:
     sub = SubAgentConfig(
         name="helper",
         description="d",
@@ -139,7 +119,7 @@ async def test_sub_agent_is_heard_in_the_stream_under_its_name(executor_of: Exec
     assert len([e for e in events if isinstance(e, ToolResultEvent)]) == 2
 
 
-async def test_model_that_breaks_has_said_what_it_said(executor_of: ExecutorOf) -> None:
+async def test_text_before_a_model_fails_arrives(executor_of: ExecutorOf) -> None:
     model = scripted([Say("so far "), Fail(ModelRefused("no"))], [Say("again")])
     executor = executor_of(model=model)
     events = await collect_events(executor)
@@ -148,35 +128,27 @@ async def test_model_that_breaks_has_said_what_it_said(executor_of: ExecutorOf) 
     assert again[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
-@pytest.mark.parametrize("is_heard", [True, False])
-async def test_model_that_cannot_stream_is_shown_whole(
-    executor_of: ExecutorOf, is_heard: bool
-) -> None:
+async def test_answer_of_a_model_that_cannot_stream_arrives_whole(executor_of: ExecutorOf) -> None:
     class Whole(FakeListChatModel):
         def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
             return self
 
     executor = executor_of(model=Whole(responses=["all at once"], disable_streaming=True))
-    if is_heard:
-        events = await collect_events(executor)
-    else:
-        events = [event async for event in executor.execute("go", "s1")]
+    events = await collect_events(executor)
     assert [(e.content, e.is_final) for e in events if isinstance(e, TextEvent)] == [
         ("all at once", True)
     ]
 
 
-def test_who_is_heard_is_decided_by_where_a_model_is_called() -> None:
-    told_to_stream: list[SubagentChunk] = []
-    hearing = _Noting()
-
-    def called(ns: str, *, tags: tuple[str, ...] = (), **metadata: str) -> CallSink | None:
+def test_only_calls_of_agents_are_streamed() -> None:
+    def called(ns: str, *, tags: tuple[str, ...] = (), **metadata: str) -> AnswerStream | None:
         metadata = {"langgraph_node": "model", "langgraph_checkpoint_ns": ns, **metadata}
         with model_call(SimpleNamespace(run_id="r", metadata=metadata, tags=tags)):
-            return current_call_sink()
+            return current_answer_stream()
 
-    def all_calls() -> list[CallSink | None]:
-        set_token_sink(hearing, told_to_stream.append, depth=0)
+    def all_calls() -> list[AnswerStream | None]:
+        assert called("model:1") is None  # before anything is streamed
+        stream_answers()
         return [
             called("model:1"),
             called("tools:1|model:2", lc_agent_name="helper"),
@@ -185,28 +157,10 @@ def test_who_is_heard_is_decided_by_where_a_model_is_called() -> None:
             called("model:1", tags=(TAG_NOSTREAM,)),
         ]
 
-    main, sub, *others = contextvars.Context().run(all_calls)
+    main, helper, *others = contextvars.Context().run(all_calls)
+    assert main == AnswerStream(None, "lc_run--r")
+    assert helper == AnswerStream("helper", "lc_run--r")
     assert others == [None, None, None]
-    assert main is not None
-    assert main.is_immediate
-    main.text("mine")
-    assert hearing.texts == [("lc_run--r", "mine")]
-    assert sub is not None
-    sub.chunk(AIMessageChunk(content="its own"))
-    assert [(each.agent, each.chunk.text) for each in told_to_stream] == [("helper", "its own")]
-
-
-class _Noting:
-    """An ear that remembers."""
-
-    def __init__(self) -> None:
-        self.texts: list[tuple[str, str]] = []
-
-    def write_text(self, message_id: str, text: str) -> None:
-        self.texts.append((message_id, text))
-
-    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
-        self.texts.append((message_id, chunk.text))
 
 
 async def test_answer_is_the_same_with_callbacks_that_follow_it(executor_of: ExecutorOf) -> None:
