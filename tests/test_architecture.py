@@ -30,6 +30,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 _FILE = re.compile(r"[\w/]+\.py")
 _NAME = re.compile(r"([A-Z]\w*)(?:\.(\w+))?")
 _STEP = re.compile(r"^\d\. (.*?)(?=^\d\. |\n\n)", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
 _AROUND = "awrap_tool_call"
 _MAKING = {"__init__", "__post_init__"}
 WRITE = '!tool write_file {"file_path": "/files/a.txt", "content": "x"}\n!echo Written.'
@@ -40,10 +41,19 @@ def quoted(text: str) -> list[str]:
     return [name.strip() for name in _QUOTED.findall(text)]
 
 
-def path_of(title: str) -> str:
+def section(title: str) -> str:
+    """A part of the page."""
+    return PAGE.read_text(encoding="utf-8").partition(f"## {title}")[2].partition("\n## ")[0]
+
+
+def numbered_steps(title: str) -> str:
     """The numbered steps of a path, as text."""
-    section = PAGE.read_text(encoding="utf-8").partition(f"## {title}")[2].partition("\n## ")[0]
-    return "\n".join(_STEP.findall(section))
+    return "\n".join(_STEP.findall(section(title)))
+
+
+def listed_functions(title: str) -> list[tuple[str, str]]:
+    """The file and the function of each row of a path's table."""
+    return _ROW.findall(section(title))
 
 
 @cache
@@ -198,14 +208,41 @@ def lost_at(text: str, calls: Sequence[str]) -> set[str] | None:
     return None
 
 
-@pytest.mark.parametrize("title", ["The path of a message", "The path of a tool call"])
-def test_a_turn_takes_the_path_as_it_is_written(turn: Sequence[str], title: str) -> None:
-    assert len(list(named_in(path_of(title)))) >= 5
-    assert lost_at(path_of(title), turn) is None
+def out_of_order(functions: Sequence[str], calls: Sequence[str]) -> str | None:
+    """The first function that is not called after the one before it, if there is one."""
+    rest = iter(calls)
+    return next((name for name in functions if not any(call == name for call in rest)), None)
+
+
+def defined_in(path: str) -> set[str]:
+    """The functions and methods of a file of ours, by their qualified names."""
+    [file] = [
+        each for package in PACKAGES for each in modules(package) if f"/{each}".endswith(path)
+    ]
+    found: set[str] = set()
+    for node in tree(file).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{method}" for method in methods(node)}
+    return found
+
+
+def test_a_message_takes_the_path_as_it_is_listed(turn: Sequence[str]) -> None:
+    path = listed_functions("The path of a message")
+    assert 10 <= len(path) <= 15
+    assert [row for row in path if row[1] not in defined_in(f"/{row[0]}")] == []
+    assert out_of_order([function for _, function in path], turn) is None
+
+
+def test_a_tool_call_takes_the_path_as_it_is_written(turn: Sequence[str]) -> None:
+    steps = numbered_steps("The path of a tool call")
+    assert len(list(named_in(steps))) >= 5
+    assert lost_at(steps, turn) is None
 
 
 def test_a_path_in_another_order_would_be_noticed(turn: Sequence[str]) -> None:
     # Only what a turn itself calls: the socket's reader asks for the session whenever it likes.
-    assert lost_at("`RunStore.open` then `RunService.start`", turn) is not None
+    assert out_of_order(["SqlRunStore.open", "RunService.start"], turn) == "RunService.start"
     assert lost_at("`RunWriter.write`, then `Worker.begin`", turn) is not None
     assert lost_at("`RunService.compact`", turn) == {"RunService.compact"}

@@ -12,10 +12,10 @@ LangGraph interrupts ↔ our requests and decisions. Pure functions.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Interrupt
 
@@ -37,7 +37,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType
 from dataagent_core.models.failures import translate_error
-from dataagent_core.models.token_stream import ModelChunk
+from dataagent_core.models.token_stream import ModelText
 
 logger = logging.getLogger(__name__)
 
@@ -179,8 +179,8 @@ class Translator:
         match part["type"]:
             case "updates":
                 yield from self._updates(ns, part["data"], is_above=is_above)
-            case "custom" if isinstance(part["data"], ModelChunk):
-                yield from self._chunk(ns, part["data"])
+            case "custom" if isinstance(part["data"], ModelText):
+                yield from self._text(ns, part["data"])
             case "custom":
                 yield from _custom(part["data"])
             case _:
@@ -201,19 +201,17 @@ class Translator:
         self.interrupts.clear()
         return taken
 
-    def _chunk(self, ns: tuple[str, ...], part: ModelChunk) -> Iterator[AnyEvent]:
-        thinking = _reasoning(part.chunk)
-        if thinking:
-            yield ThinkingEvent(content=thinking, agent=part.agent)
-        text = part.chunk.text
-        if not text:
+    def _text(self, ns: tuple[str, ...], piece: ModelText) -> Iterator[AnyEvent]:
+        if piece.thinking:
+            yield ThinkingEvent(content=piece.thinking, agent=piece.agent)
+        if not piece.text:
             return
         self._open_text.add(ns)
         if not ns:
-            if part.message_id != self.partial_id:
-                self.partial_id, self._partial = part.message_id, []
-            self._partial.append(text)
-        yield TextEvent(content=text, agent=part.agent)
+            if piece.message_id != self.partial_id:
+                self.partial_id, self._partial = piece.message_id, []
+            self._partial.append(piece.text)
+        yield TextEvent(content=piece.text, agent=piece.agent)
 
     def _updates(
         self, ns: tuple[str, ...], updates: dict[str, Any], *, is_above: bool
@@ -285,28 +283,6 @@ def _thought(name: str, args: dict[str, Any]) -> str:
     """What a call that is shown as thinking says."""
     text = str(args.get(THINKING_TOOLS[name], ""))
     return hand_over_note(str(args.get("agent_name", "")), text) if name == _ROUTE else text
-
-
-def _reasoning(chunk: AIMessageChunk) -> str:
-    """Reasoning text, as OpenAI-compatible servers or content blocks carry it."""
-    # provider-specific
-    extra: Any = chunk.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
-    if "reasoning_content" in extra:
-        return str(extra["reasoning_content"] or "")
-    content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
-    if isinstance(content, str):
-        return ""
-    # blocks of any shape
-    return "".join(_thinking_blocks(content))  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _thinking_blocks(blocks: Iterable[Any]) -> Iterator[str]:
-    for block in blocks:
-        match block:
-            case {"type": "thinking" | "reasoning", **rest}:
-                yield str(rest.get("thinking") or rest.get("reasoning") or "")
-            case _:
-                pass
 
 
 def _status(message: ToolMessage) -> ToolStatus:

@@ -1,4 +1,4 @@
-"""Passes what agents' models say into the stream of the run's graph, chunk by chunk.
+"""Passes the text of agents' models into the stream of the run's graph, chunk by chunk.
 
 A chunk costs LangChain's callbacks and LangGraph's stream of messages about ten times what it costs
 the model and the reader. So chunks go into the graph's custom stream past them, in order with the
@@ -8,7 +8,7 @@ are streamed, not those of models that tools and middleware call.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,12 +24,13 @@ _call: ContextVar[Any] = ContextVar("call", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChunk:
-    """A chunk in the stream of a run; `agent` is the sub-agent that says it."""
+class ModelText:
+    """Text of a model in the stream of a run; `agent` is the sub-agent's name."""
 
     agent: str | None
     message_id: str
-    chunk: AIMessageChunk
+    text: str
+    thinking: str = ""
 
 
 def stream_answers(*, depth: int = 0) -> None:
@@ -57,11 +58,16 @@ class AnswerStream:
     agent: str | None
     message_id: str
 
+    def text_of(self, chunk: AIMessageChunk) -> ModelText:
+        """The text and thinking of a chunk."""
+        message_id = chunk.id or self.message_id
+        return ModelText(self.agent, message_id, str(chunk.text), _reasoning(chunk))
+
     def write(self, chunk: AIMessageChunk) -> None:
-        """Put a chunk into the run's stream, from inside a node."""
-        # a copy: joining uses the chunk up while it waits for the reader
-        part = ModelChunk(self.agent, chunk.id or self.message_id, chunk.model_copy())
-        get_stream_writer()(part)
+        """Put the text of a chunk into the run's stream, from inside a node."""
+        text = self.text_of(chunk)
+        if text.text or text.thinking:
+            get_stream_writer()(text)
 
 
 def current_answer_stream() -> AnswerStream | None:
@@ -83,3 +89,25 @@ def _is_an_answer(metadata: dict[str, Any], tags: Any) -> bool:
         and "lc_source" not in metadata
         and TAG_NOSTREAM not in tags
     )
+
+
+def _reasoning(chunk: AIMessageChunk) -> str:
+    """Reasoning text, as OpenAI-compatible servers or content blocks carry it."""
+    # provider-specific
+    extra: Any = chunk.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
+    if "reasoning_content" in extra:
+        return str(extra["reasoning_content"] or "")
+    content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
+    if isinstance(content, str):
+        return ""
+    # blocks of any shape
+    return "".join(_thinking_blocks(content))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _thinking_blocks(blocks: Iterable[Any]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case {"type": "thinking" | "reasoning", **rest}:
+                yield str(rest.get("thinking") or rest.get("reasoning") or "")
+            case _:
+                pass

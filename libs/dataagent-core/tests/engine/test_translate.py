@@ -19,7 +19,7 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
-from dataagent_core.models.token_stream import ModelChunk
+from dataagent_core.models.token_stream import AnswerStream
 from tests.requirements import requirement
 
 MAIN: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ def chunk(text: Any, ns: tuple[str, ...] = MAIN, *, message_id: str = "m1", **mo
     """A piece of a model's message, as it comes in the stream."""
     said = AIMessageChunk(content=text, id=message_id, **more)
     agent = "helper" if ns and ns[-1].startswith("tools:") else None
-    return {"type": "custom", "ns": ns, "data": ModelChunk(agent, message_id, said)}
+    return {"type": "custom", "ns": ns, "data": AnswerStream(agent, message_id).text_of(said)}
 
 
 def update(node: str, ns: tuple[str, ...] = MAIN, **values: Any) -> Any:
