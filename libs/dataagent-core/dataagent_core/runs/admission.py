@@ -1,12 +1,12 @@
-"""Decides whether one more run may start: concurrent runs, budget, stored bytes, agents.
+"""Decides whether a run may start, and whether it may go on.
 
-Runs of this process are counted in memory. Where several processes share a database the store
-counts as well, in the transaction that opens the run (`ConcurrencyLimits`).
+`Admission` checks limits before a run starts: concurrent runs, budget, stored bytes, agents. Runs
+of this process are counted in memory. Where several processes share a database the store counts as
+well, in the transaction that opens the run (`ConcurrencyLimits`).
 
-Finds the runs whose user's account was disabled or deleted.
-
-`RunService.cancel_all` stops a user's runs when the account changes. It misses a run that is just
-being opened and a change made by a command, so a worker also checks whenever it renews its leases.
+`Accounts` finds the runs whose user's account was disabled or deleted. `RunService.cancel_all`
+stops a user's runs when the account changes, but it misses a run that is just being opened and a
+change made by a command, so a worker also checks whenever it renews its leases.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Admission:
         Raises:
             TooManyRuns: the user has no slot left.
         """
-        known = self._budgets.active_of(user_id) if self._budgets else 0
-        reserve = self._reserved.get(user_id, 0)
-        self._limits.check_user(known + reserve)
-        self._reserved[user_id] = reserve + 1
+        active = self._budgets.active_of(user_id) if self._budgets else 0
+        reserved = self._reserved.get(user_id, 0)
+        self._limits.check_user(active + reserved)
+        self._reserved[user_id] = reserved + 1
         try:
             yield
         finally:
@@ -96,8 +96,8 @@ class Accounts:
 
         A user without an account comes from a deployment key; their runs continue.
         """
-        asked = {"user_ids": sorted({run.user_id for run in runs})}
-        rows = await self._db.read(lambda c: c.execute(_STATUSES, asked).all())
+        user_ids = {"user_ids": sorted({run.user_id for run in runs})}
+        rows = await self._db.read(lambda c: c.execute(_STATUSES, user_ids).all())
         statuses: dict[str, str] = {row.id: row.status for row in rows}
         return [run.run_id for run in runs if not _may_continue(run, statuses.get(run.user_id))]
 

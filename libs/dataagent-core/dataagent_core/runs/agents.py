@@ -1,6 +1,4 @@
-"""Opens the agent registry and builds the configuration of the agent that answers a run.
-
-The skills of a user and agent, and the one that a message asks for.
+"""Opens the agent registry, and finds the agent and the skill for a run.
 
 A user names a skill in the request's `skill` field, or begins their message with `/skill-name`.
 Nothing else chooses one: not a file, a tool's result or the model's text. An unknown name is
@@ -94,10 +92,10 @@ async def open_agents(
     return Agents(registry, AgentService(registry, store, tenancy, runs.active_agents))
 
 
-def _log_missing_tools(packages: Sequence[AgentSpec], there: Set[str]) -> None:
-    """Log the tools that packages ask for and that are missing: misspelt, or not set up."""
+def _log_missing_tools(packages: Sequence[AgentSpec], installed: Set[str]) -> None:
+    """Log the tools that packages name and that are missing: misspelt, or not set up."""
     for spec in packages:
-        missing = sorted((spec.tools or frozenset[str]()) - there)
+        missing = sorted((spec.tools or frozenset[str]()) - installed)
         if missing:
             logger.info("package %s asks for tools that are not installed: %s", spec.name, missing)
 
@@ -145,9 +143,9 @@ def agent_config(
 def _spec(assistant_id: str, registry: AgentRegistry | None) -> AgentSpec:
     if registry is not None:
         return registry.resolve(assistant_id)
-    found = builtin_agent(assistant_id) or builtin_agent(GENERAL)
-    assert found is not None  # noqa: S101 we ship it
-    return found
+    spec = builtin_agent(assistant_id) or builtin_agent(GENERAL)
+    assert spec is not None  # noqa: S101 we ship it
+    return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +216,8 @@ class SkillService:
                     f"{name!r} is a skill of agent {spec.name!r}. Choose that agent to use it.",
                     details={"skill": name, "agent": spec.name},
                 )
-        as_it_is = "Begin with a space to send the text as it is." if is_typed else ""
-        return skill_set.missing(name, as_it_is)
+        hint = "Begin with a space to send the text as it is." if is_typed else ""
+        return skill_set.missing(name, hint)
 
     def _folders_of(self, agent: str) -> Folders:
         spec = self._agents.find(agent) if self._agents else None

@@ -1,10 +1,8 @@
-"""Announces a deleted session to every process, so that none keeps anything of it.
+"""Releases deleted sessions in every process, and erases them after the retention period.
 
-The store makes the deletion final. This releases at once what a process holds: readers, the live
-executor, sandbox and MCP connections. A process that misses the message notices by its checks of
-the store (`relay.py`) and by its idle timeouts.
-
-Erases soft-deleted sessions after the retention period.
+The store makes a deletion final. A process that learns of it releases what it holds at once:
+readers, the live executor, sandbox and MCP connections. A process that misses the message notices
+by its comparison with the store (`Relay`) and by its idle timeouts.
 """
 
 from __future__ import annotations
@@ -19,7 +17,9 @@ from dataagent_core.runs.ledger import Ledger
 from dataagent_core.session import SessionManager
 from dataagent_core.storage.background_tasks import cancel_all
 
+logger = logging.getLogger(__name__)
 _DELETED_SESSIONS = "deleted-sessions"
+_SWEEP_SECONDS = 3600.0
 
 
 def announce_deletion(bus: Bus, session_id: str) -> None:
@@ -37,10 +37,6 @@ def release_deleted_sessions(bus: Bus, sessions: SessionManager, ledger: Ledger)
             ledger.end_readers(session_id)
 
     bus.subscribe(_DELETED_SESSIONS, release)
-
-
-logger = logging.getLogger(__name__)
-_SWEEP_SECONDS = 3600.0
 
 
 async def purge_periodically(

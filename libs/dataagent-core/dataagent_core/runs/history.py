@@ -1,8 +1,6 @@
-"""A page of a session's history: its messages, each answer with the events of its run.
+"""A session's history, read from the ledger: messages, each answer with the events of its run.
 
-Read from the ledger, so a page that is loaded again shows what it showed live.
-
-Builds the assistant's message in the history from a run's events. No I/O.
+`AnswerBuilder` builds the text of an answer from the events of its run.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from dataagent_core.session import Message, now
 
 
 class AnswerBuilder:
-    """Collects the main agent's text, message by message, and the error if there was one."""
+    """Collects the main agent's text, message by message, and the run's error."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -42,18 +40,11 @@ class AnswerBuilder:
             self.table_ids.append(event.artifact_id)
         elif isinstance(event, TextEvent) and event.subagent is None:
             if event.content:
-                self.add_text(event.content)
+                self._add_text(event.content)
             if event.is_final and self._parts:
                 self._is_between = True
         elif isinstance(event, ToolResultEvent):
             self.tool_calls += 1
-
-    def add_text(self, text: str) -> None:
-        """Add streamed text of the main agent."""
-        if self._is_between:
-            self._parts.append("\n\n")
-            self._is_between = False
-        self._parts.append(text)
 
     @property
     def text(self) -> str:
@@ -75,6 +66,12 @@ class AnswerBuilder:
             "message": self._error.error,
             "recoverable": self._error.recoverable,
         }
+
+    def _add_text(self, text: str) -> None:
+        if self._is_between:
+            self._parts.append("\n\n")
+            self._is_between = False
+        self._parts.append(text)
 
 
 def ending_of(answer: AnswerBuilder, done: DoneEvent) -> Ending:
@@ -98,7 +95,7 @@ def failure_of(done: DoneEvent) -> ErrorEvent:
     """The error event of a run that ends without having reported one."""
     if done.reason == "shutdown":
         return ErrorEvent(
-            error="The server was stopped. What was said is kept; ask again.",
+            error="The server was stopped. The answer so far is stored; ask again.",
             error_code="shutdown",
             recoverable=True,
         )
@@ -141,10 +138,10 @@ async def load_items(
     entries = await _entries(store, session_id, run_ids)
     items: list[HistoryItem] = []
     for message in messages:
-        said = entries.get(answers.get(message.message_id) or "", [])
-        is_asked = any(entry.event_type == "hitl_request" for entry in said)
-        approvals = await store.approvals(said[0].run_id) if is_asked else []
-        items.append(HistoryItem(message, said, approvals))
+        of_run = entries.get(answers.get(message.message_id) or "", [])
+        has_requests = any(entry.event_type == "hitl_request" for entry in of_run)
+        approvals = await store.approvals(of_run[0].run_id) if has_requests else []
+        items.append(HistoryItem(message, of_run, approvals))
     return items
 
 

@@ -1,13 +1,12 @@
-"""The session's ledger: the events of its runs, in order, committed before anyone sees them.
+"""The session's ledger: the events of its runs, in order, committed before any reader sees them.
 
-A run's owner writes through a `RunWriter`; one loop per process commits what all writers have,
-together, and only then publishes it. Text that waits for the commit is joined to one event, except
-the first piece of an answer. Readers follow a session from any `seq` (`follow`).
+A run's owner writes through a `RunWriter`; one loop per process commits the events of all writers
+together, and then publishes them. Text that waits for the commit is joined to one event, except the
+first piece of an answer.
 
-The latest entries of one session in this process, whichever process wrote them.
-
-Readers pull: a channel holds the latest entries and a signal, and no reader has a queue of its own.
-A slow reader costs only its cursor; when it falls behind this cache it continues from the store.
+Readers follow a session from any `seq` (`Ledger.follow`). They pull: a `SessionChannel` holds the
+latest entries of a session, whichever process wrote them, and no reader has a queue of its own. A
+reader that falls behind this cache continues from the store.
 """
 
 from __future__ import annotations
@@ -38,9 +37,14 @@ from dataagent_core.storage.background_tasks import cancel_all
 if TYPE_CHECKING:
     from dataagent_core.runs.cluster.peers import Relay
 
-
-_MAX_ENTRIES = 512
+logger = logging.getLogger(__name__)
 CACHE_SECONDS = 2.0
+_MAX_ENTRIES = 512
+_MAX_PENDING = 1000
+_RUNS_PER_PACE = 20
+_MAX_PACES = 2.5
+_RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+_LONG_RETRY_SECONDS = (1.0,) * 30
 
 
 class SessionChannel:
@@ -130,14 +134,6 @@ def _expire(channel: ref[SessionChannel], seq: int) -> None:
     """Expire through a weak reference, so that this timer does not keep a channel alive."""
     if (living := channel()) is not None:
         living.expire_up_to(seq)
-
-
-logger = logging.getLogger(__name__)
-_MAX_PENDING = 1000
-_RUNS_PER_PACE = 20
-_MAX_PACES = 2.5
-_RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
-_LONG_RETRY_SECONDS = (1.0,) * 30
 
 
 class Ledger:
@@ -327,8 +323,8 @@ class Ledger:
             try:
                 if await self._store.close(run, ending, last):
                     return True
-                kept = await self._store.get(run.run_id) if attempt else None
-                return kept is not None and not kept.is_active and kept.attempt == run.attempt
+                stored = await self._store.get(run.run_id) if attempt else None
+                return stored is not None and not stored.is_active and stored.attempt == run.attempt
             except StorageFull:
                 raise
             except Unavailable:
@@ -471,14 +467,14 @@ class RunWriter:
         self._in_flight = True  # so that the commit loop takes no more
         self._pending.append(done)
         last = self._batch()
-        said = len(self.run.input.message.encode()) + len(ending.content.encode())
-        ending = replace(ending, bytes_used=self._bytes + said)
+        text_bytes = len(self.run.input.message.encode()) + len(ending.content.encode())
+        ending = replace(ending, bytes_used=self._bytes + text_bytes)
         try:
-            is_kept = await self._ledger.close_run(self.run, ending, last)
+            is_stored = await self._ledger.close_run(self.run, ending, last)
         except StorageFull as error:
             self.fail(error)
             raise
-        if not is_kept:
+        if not is_stored:
             self._is_refused = True
             return False
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))

@@ -2,11 +2,8 @@
 
 Every store guarantees three things: `open` commits message and run together and allows one active
 run a session; `append` and `close` refuse the writes of an attempt that no longer owns the run;
-`close` writes the end exactly once.
-
-What every kind of run store decides in the same way. Pure functions, no storage.
-
-The stores in this folder call these and keep what they return.
+`close` writes the end exactly once. The functions below the interface are rules that all stores
+share.
 """
 
 from __future__ import annotations
@@ -179,11 +176,11 @@ class RunStore(ABC):
 
 
 CLOSING_DECISION = Decision("reject")
-"""What an undecided request gets when its run ends."""
+"""The decision of an undecided request when its run ends."""
 
 
 def initial_run(new: NewRun, *, worker: str | None, lease_until: datetime | None) -> Run:
-    """The run as `open` keeps it: running and leased with a worker, queued without."""
+    """The run as `open` stores it: running and leased with a worker, queued without."""
     return Run(
         run_id=new.run_id,
         session_id=new.session_id,
@@ -226,7 +223,7 @@ def initial_messages(new: NewRun) -> tuple[Message, Message]:
 
 
 def no_session_error(session_id: str) -> SessionNotFound:
-    """The error for a session that is gone."""
+    """The error for a missing session."""
     return SessionNotFound(f"There is no session {session_id!r}.")
 
 
@@ -253,34 +250,34 @@ def is_claimable(run: Run, at: datetime) -> bool:
     return run.is_active and (run.lease_until is None or run.lease_until < at)
 
 
-def is_same_end(kept: Run, run: Run, ending: Ending) -> bool:
+def is_same_end(stored: Run, run: Run, ending: Ending) -> bool:
     """Whether an ended run was ended by this attempt with this ending."""
     return (
-        kept.attempt == run.attempt
-        and kept.status == ending.status
-        and kept.ended_at == ending.ended_at
+        stored.attempt == run.attempt
+        and stored.status == ending.status
+        and stored.ended_at == ending.ended_at
     )
 
 
 def as_json(decision: Decision) -> dict[str, Any]:
-    """A decision as it comes back from a store: what JSON makes of it."""
+    """A decision as a store returns it: in the types of JSON."""
     return orjson.loads(orjson.dumps(decision.to_dict(), default=str))
 
 
 def check_decided(
-    kept: Approval | None, run_id: str, request_id: str, decision: Decision
+    stored: Approval | None, run_id: str, request_id: str, decision: Decision
 ) -> Approval:
-    """The outcome of `decide`, from what is kept after it.
+    """The outcome of `decide`, from the approval that is stored after it.
 
     Raises:
-        RequestNotFound: nothing is kept.
-        AlreadyDecided: another answer is.
+        RequestNotFound: there is none.
+        AlreadyDecided: it has another decision.
     """
-    if kept is None:
+    if stored is None:
         raise RequestNotFound(f"Run {run_id!r} has no request {request_id!r}.")
-    if kept.decision is None or as_json(kept.decision) != as_json(decision):
+    if stored.decision is None or as_json(stored.decision) != as_json(decision):
         raise AlreadyDecided(f"Request {request_id!r} has another answer already.")
-    return kept
+    return stored
 
 
 def oldest_first(approvals: Iterable[Approval]) -> list[Approval]:
@@ -290,12 +287,12 @@ def oldest_first(approvals: Iterable[Approval]) -> list[Approval]:
 
 def statuses_by_agent(active: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     """The statuses of runs by their assistant."""
-    found: dict[str, set[str]] = {}
+    by_agent: dict[str, set[str]] = {}
     for assistant_id, status in active:
-        found.setdefault(assistant_id, set()).add(status)
-    return {assistant_id: frozenset(statuses) for assistant_id, statuses in found.items()}
+        by_agent.setdefault(assistant_id, set()).add(status)
+    return {assistant_id: frozenset(statuses) for assistant_id, statuses in by_agent.items()}
 
 
 def restore_action(request_id: str, action: dict[str, Any]) -> ActionRequest:
-    """An action from its kept form (`ActionRequest.to_dict`)."""
+    """An action from its stored form (`ActionRequest.to_dict`)."""
     return ActionRequest.from_dict(action, request_id)

@@ -182,19 +182,19 @@ class StartedRun:
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencyLimits:
-    """How many runs there may be at once; 0 is no limit."""
+    """The limits of concurrent runs; 0 is no limit."""
 
     max_per_user: int = 0
     max_queued: int = 0
 
-    def check_user(self, under_way: int) -> None:
-        """Refuse one more run of a user.
+    def check_user(self, active: int) -> None:
+        """Refuse one more run of a user with so many active ones.
 
         Raises:
             TooManyRuns: they are at their limit.
         """
-        if self.max_per_user and under_way >= self.max_per_user:
-            raise self.user_limit_error(under_way)
+        if self.max_per_user and active >= self.max_per_user:
+            raise self.user_limit_error(active)
 
     def check_queue(self, queued: int) -> None:
         """Refuse one more run that would have to wait.
@@ -205,19 +205,18 @@ class ConcurrencyLimits:
         if self.max_queued and queued >= self.max_queued:
             raise self.queue_full_error(queued)
 
-    def user_limit_error(self, under_way: int) -> TooManyRuns:
+    def user_limit_error(self, active: int) -> TooManyRuns:
         """The error for a user at their limit of runs."""
         return TooManyRuns(
-            f"You have {under_way} runs under way, as many as you may. Wait for one to end, "
-            "or cancel one.",
-            details={"limit": self.max_per_user, "used": under_way},
+            f"You have {active} active runs, the maximum. Wait for one to end, or cancel one.",
+            details={"limit": self.max_per_user, "used": active},
             retry_after_seconds=_RETRY_AFTER_SECONDS,
         )
 
     def queue_full_error(self, queued: int) -> QueueFull:
         """The error for a full queue."""
         return QueueFull(
-            f"{queued} runs wait for a worker, as many as may wait. Try again later.",
+            f"{queued} runs wait for a worker, the maximum. Try again later.",
             details={"limit": self.max_queued, "used": queued},
             retry_after_seconds=_RETRY_AFTER_SECONDS,
         )
@@ -225,7 +224,7 @@ class ConcurrencyLimits:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """What `RunStore.open` commits in one transaction: user message, run, empty answer."""
+    """A run to be opened: user message, run and empty answer are committed together."""
 
     run_id: str
     session_id: str
@@ -264,7 +263,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: what `RunStore.close` commits with the last events."""
+    """The end of a run, which `RunStore.close` commits with the last events."""
 
     status: Literal["done", "cancelled", "failed"]
     message_status: MessageStatus

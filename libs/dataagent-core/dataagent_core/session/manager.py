@@ -1,6 +1,6 @@
-"""A user's sessions: whose they are, what was said in them, what they hold while in use.
+"""A user's sessions: their owners, their messages and their executors.
 
-Ownership is decided here and nowhere else: what is not yours is not found.
+Ownership of sessions is decided here alone: another user's session is reported as not found.
 """
 
 from __future__ import annotations
@@ -37,19 +37,18 @@ if TYPE_CHECKING:
     from dataagent_core.engine.executors import SessionExecutors
 
 logger = logging.getLogger(__name__)
-_SEARCH_BATCH = 50  # sessions a store looks through in one go; others get their turn between
+_SEARCH_BATCH = 50  # sessions that a store searches at a time; other work runs in between
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
 
 MaxSessions = Callable[[str], Awaitable[int | None]]
 """How many sessions a user may have; None for any number."""
 
 
 class SessionResources(Protocol):
-    """What users' sessions leave behind elsewhere, say artefacts."""
+    """Something that belongs to sessions and is stored elsewhere, such as artefacts."""
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
-        """Delete some of what belongs to the session; how many things, 0 when none are left."""
+        """Delete some of the session's resources; return how many, 0 when none are left."""
         ...
 
 
@@ -76,19 +75,19 @@ class SessionManager:
         """Idle sessions lose their live resources after `timeout_seconds`, never their history.
 
         Args:
-            store: Where sessions are. One that is no `ConversationStore` gives ids of its own, and
-                has no `thread_id` to look for, no deletion that can be undone and no limits.
-            messages: Where messages are; those of the store unless given.
+            store: Stores sessions. One that is no `ConversationStore` gives ids of its own, and has
+                no `thread_id`, no deletion that can be undone and no limits.
+            messages: Stores messages; by default the store's own.
             factory: Builds the agents; an `AgentFactory()` unless given.
             checkpoints: Where the agents' threads are stored; with the store unless given.
             executors: Opens the agents, in place of the two above, `on_idle` and the timeouts.
-            new_ids: Which ids `get_or_create_session` makes a session of: any, or UUIDs alone, for
-                ids that strangers send.
-            belongings: What goes with a session that is deleted for good.
-            most_sessions: How many a user may have.
-            quota: How much a user may hold.
-            assistant_id_of: What is kept of the choice of an agent.
-            on_rest: Is told of each session that holds nothing live any more.
+            new_ids: The ids for which `get_or_create_session` creates a session: any, or UUIDs
+                alone, where clients choose them.
+            resources: Are deleted with a session that is deleted for good.
+            most_sessions: How many sessions a user may have.
+            quota: How many bytes a user's conversations may have.
+            assistant_id_of: Resolves the name of an agent to the id that is stored.
+            on_idle: Called with each session whose live resources are released.
         """
         self._store = store
         self._messages = _messages_of(store) if messages is None else messages
@@ -110,8 +109,8 @@ class SessionManager:
         if isinstance(self._store, ConversationStore):
             return self._store
         raise Misconfigured(
-            f"{type(self._store).__name__} keeps sessions, but cannot do this. It would have to be "
-            "a dataagent_core.session.ConversationStore."
+            f"{type(self._store).__name__} stores sessions, but cannot do this. It would have to "
+            "be a dataagent_core.session.ConversationStore."
         )
 
     # -- sessions -------------------------------------------------------------------------------
@@ -125,13 +124,13 @@ class SessionManager:
         title: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Session:
-        """Create a session of the owner's.
+        """Create a session for the owner.
 
         Raises:
-            Conflict: a session of that id exists, or one was deleted.
-            TenantLimit: the owner has as many sessions as their tenant lets them.
-            UserLimit: the owner's conversations hold as much as they may.
-            AgentNotFound: the assistant is an agent that is not there, or was deleted.
+            Conflict: a session of that id exists, or was deleted.
+            TenantLimit: the owner has as many sessions as their tenant allows.
+            UserLimit: the owner's conversations are at their quota.
+            AgentNotFound: there is no such agent, or it was deleted.
         """
         if self._assistant_id_of is not None:
             assistant_id = self._assistant_id_of(assistant_id)
@@ -165,7 +164,7 @@ class SessionManager:
         return session
 
     async def _delete_if_over_limit(self, session: Session, most: int) -> None:
-        """Take a new session back if others that were made at the same moment fill the room."""
+        """Delete a new session if others that were created at the same moment exceed the limit."""
         try:
             await self._check_session_limit(session.user_id, most)
         except TenantLimit:
@@ -182,10 +181,10 @@ class SessionManager:
     ) -> Session:
         """The user's session of that id; a new one for no id or for one that is not known.
 
-        A store that gives ids of its own gives the new session another id than the one asked for.
+        A store that gives ids of its own gives the new session another id than the requested one.
 
         Raises:
-            SessionDeleted: a session of that id was deleted, by whomever.
+            SessionDeleted: a session of that id was deleted, by any user.
             SessionNotFound: the id is another user's, or with `new_ids="uuid"` neither known nor a
                 UUID.
             BadInput: no session can have that id, user or assistant.
@@ -200,7 +199,7 @@ class SessionManager:
     async def _create(self, user_id: str, assistant_id: str, session_id: str) -> Session:
         try:
             return await self.create(user_id, assistant_id, session_id=session_id)
-        except Conflict:  # another request was quicker, or it was deleted
+        except Conflict:  # another request created it first, or it was deleted
             session = await self._store.get(session_id)
         if session is None:
             raise SessionDeleted(f"Session {session_id!r} was deleted. Use a new id.")
@@ -230,12 +229,12 @@ class SessionManager:
     ) -> tuple[list[Session], int]:
         """A page of the owner's sessions, newest first, and how many there are.
 
-        With `search`, of those that have this text in their title or in a message.
+        With `search`, of the sessions with this text in their title or in a message.
         """
         text = (search or "").strip()
         if text:
-            found = await self._search(text, owner)
-            return found[offset : offset + limit], len(found)
+            hits = await self._search(text, owner)
+            return hits[offset : offset + limit], len(hits)
         if isinstance(self._store, ConversationStore):
             page = await self._store.list_by_user(owner, limit=limit, offset=offset)
             return page, await self._store.count_by_user(owner)
@@ -244,17 +243,17 @@ class SessionManager:
 
     async def _search(self, text: str, owner: str) -> builtins.list[Session]:
         own = await self._store.list_by_user(owner)
-        found: list[Session] = []
+        hits: list[Session] = []
         for first in range(0, len(own), _SEARCH_BATCH):
-            found += await self._matching(text, own[first : first + _SEARCH_BATCH])
-        return found
+            hits += await self._matching(text, own[first : first + _SEARCH_BATCH])
+        return hits
 
-    async def _matching(self, text: str, some: Sequence[Session]) -> builtins.list[Session]:
-        wanted = text.casefold()
-        titled = {each.session_id for each in some if wanted in each.title.casefold()}
-        others = [each.session_id for each in some if each.session_id not in titled]
-        hits = titled | await self._messages.sessions_containing(text, others)
-        return [each for each in some if each.session_id in hits]
+    async def _matching(self, text: str, batch: Sequence[Session]) -> builtins.list[Session]:
+        folded = text.casefold()
+        by_title = {each.session_id for each in batch if folded in each.title.casefold()}
+        others = [each.session_id for each in batch if each.session_id not in by_title]
+        matching = by_title | await self._messages.sessions_containing(text, others)
+        return [each for each in batch if each.session_id in matching]
 
     async def messages(
         self, session_id: str, *, owner: str, limit: int = 100, offset: int | None = 0
@@ -272,7 +271,7 @@ class SessionManager:
         return await self._messages.get_messages(session_id, limit, first), total
 
     async def rename(self, session_id: str, title: str, *, owner: str) -> Session:
-        """Give the session a title, on one line and cut to 50 characters; it is the newest then.
+        """Give the session a title, on one line and cut to 50 characters; it becomes the newest.
 
         Raises:
             SessionNotFound: as `get`.
@@ -283,12 +282,12 @@ class SessionManager:
         await self._store.update(session)
         return session
 
-    # -- ends -----------------------------------------------------------------------------------
+    # -- deletion -------------------------------------------------------------------------------
 
     async def soft_delete(self, session_id: str, *, owner: str) -> None:
-        """Delete the session for every reader, in a way `restore` can undo for some days.
+        """Delete the session for every reader, so that `restore` can undo it for some days.
 
-        `RunService.soft_delete` also stops what runs in it.
+        `RunService.soft_delete` also stops its active run.
 
         Raises:
             SessionNotFound: as `get`.
@@ -298,20 +297,20 @@ class SessionManager:
         await self._conversations.soft_delete(session_id)
 
     async def restore(self, session_id: str, *, owner: str) -> Session:
-        """Undo `soft_delete`. A session that was not put away stays as it is.
+        """Undo `soft_delete`. A session that was not deleted stays as it is.
 
         Raises:
-            SessionNotFound: there is none of the owner's, or its days are over.
+            SessionNotFound: the owner has none of that id, or it was deleted for good.
         """
-        away = await self._conversations.get_soft_deleted(session_id)
-        if away is not None and away.user_id == owner:
+        deleted = await self._conversations.get_soft_deleted(session_id)
+        if deleted is not None and deleted.user_id == owner:
             await self._conversations.restore(session_id)
         return await self.get(session_id, owner=owner)
 
     async def delete(self, session_id: str, *, owner: str) -> None:
-        """Delete the session for good, put away or not, with its history, thread and belongings.
+        """Delete the session for good, with its history, thread and resources.
 
-        `RunService.forget` stops it first.
+        `RunService.delete_permanently` stops its active run first.
 
         Raises:
             SessionNotFound: there is none, or it is another user's.
@@ -322,7 +321,7 @@ class SessionManager:
         await self._erase(_require_owned(session, session_id, owner))
 
     async def purge_soft_deleted(self, *, longer_than: timedelta) -> int:
-        """Delete for good what was put away longer ago than that; how many sessions."""
+        """Delete for good the sessions that were soft-deleted longer ago; return how many."""
         erased = 0
         for session in await self._conversations.soft_deleted_before(now() - longer_than):
             try:
@@ -334,7 +333,7 @@ class SessionManager:
         return erased
 
     async def _erase(self, session: Session) -> None:
-        """The session goes last: what fails before is found again as long as it is there."""
+        """Delete resources first, the session last, so that a failure can be repeated."""
         self.release(session.session_id)
         for each in self._resources:
             while await each.delete_session(session.session_id, owner=session.user_id):
@@ -353,10 +352,10 @@ class SessionManager:
         config: AgentConfig,
         hitl_handler: HITLHandler | None = None,
     ) -> AgentExecutor:
-        """The session's executor, kept while the session is in use; the session is active now.
+        """The session's executor, the same while the session is in use; sets `last_active`.
 
-        It works for the session's user unless the config names one. What sessions hold that were
-        idle too long is freed.
+        It works for the session's user unless the config names one. Sessions that were idle too
+        long are released.
 
         Raises:
             Misconfigured: the agent's model or sandbox is not available.
@@ -369,7 +368,7 @@ class SessionManager:
 
     @property
     def _executors(self) -> SessionExecutors:
-        """What opens the agents. The engine is above this package and loaded on first use."""
+        """The executors. The engine is above this package, so it is imported on first use."""
         if self._opened_executors is None:
             from dataagent_core.engine.executors import SessionExecutors
 
@@ -398,15 +397,15 @@ class SessionManager:
         return self._executors.live_sessions
 
     async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
-        """Free the live resources of sessions that were idle too long; return how many."""
+        """Release the live resources of sessions that were idle too long; return how many."""
         return await self._executors.release_expired(timeout_seconds=timeout_seconds)
 
     def release(self, session_id: str) -> None:
-        """Free what a session holds in this process while it is in use."""
+        """Release what a session holds in this process."""
         self._executors.release(session_id)
 
     async def close(self) -> None:
-        """Free what all sessions hold in this process, and the agents, if they are its own.
+        """Release what all sessions hold in this process, and a factory of its own.
 
         The store stays open: the caller who opened it closes it.
         """

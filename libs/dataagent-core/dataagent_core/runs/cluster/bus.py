@@ -1,15 +1,12 @@
 """Short messages between the processes of one installation, by topic.
 
-Delivery is quick and not certain: what is true is in the store, a message only says where to look
-or saves the look. When messages may have been lost a handler is called with None, and looks.
-`LocalBus` is for one process; `redis_bus.py` has the one for many. Above: `relay.py` (entries to
-readers elsewhere), `control.py` (orders to a run's owner), the server (users that changed).
+Delivery is quick and not certain: the store holds the truth, a message tells where to look or saves
+a read. When messages may have been lost a handler is called with None, and reads the store.
+`LocalBus` is for one process; `redis_bus.py` has the one for many.
 
-Orders to a run's owner, wherever it is: stop it, look at a decision, look for free runs.
-
-The order is a hint; what was asked is in the store before it is sent (`RunStore.request_cancel`,
-`decide`), and an owner that did not hear it finds it there. Above: `service.py` sends, `worker.py`
-obeys. Below: `bus.py`.
+`Control` sends orders to a run's owner: stop it, read a decision, look for free runs. An order is a
+hint; it is in the store before it is sent (`RunStore.request_cancel`, `decide`), and an owner that
+does not receive it finds it there.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from collections.abc import Callable
 import orjson
 
 Handler = Callable[[bytes | None], None]
-"""Takes a message; None: some may have been lost."""
+"""Receives a message; None: some may have been lost."""
 
 USERS_TOPIC = "users"
 """The topic of users that were changed; a message is the user's id."""
@@ -35,30 +32,30 @@ class Subscription(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Stop hearing. A second time does nothing."""
+        """Stop receiving. Further calls do nothing."""
 
 
 class Bus(ABC):
     """Messages by topic. Start it before use, close it when done."""
 
-    is_shared: bool  # whether other processes hear what is published
+    is_shared: bool  # whether other processes receive what is published
 
     @abstractmethod
     def publish(self, topic: str, payload: bytes) -> None:
-        """Send a message to all who hear the topic, in this process too. Never waits or raises."""
+        """Send a message to all subscribers, in this process too. Never waits or raises."""
 
     @abstractmethod
     def subscribe(self, topic: str, handler: Handler) -> Subscription:
         """Call the handler with each message of the topic. It must not wait or raise."""
 
     async def start(self) -> None:  # noqa: B027 nothing to start in this process alone
-        """Begin to carry messages; what carries them may still be away."""
+        """Begin to carry messages; the transport may still be unavailable."""
 
-    async def ping(self) -> None:  # noqa: B027 nothing that could be away
+    async def ping(self) -> None:  # noqa: B027 nothing that could be unavailable
         """Raise `StorageUnavailable` unless messages can be carried."""
 
     async def aclose(self) -> None:  # noqa: B027 nothing to close
-        """Send what waits, and stop."""
+        """Send pending messages, and stop."""
 
 
 class LocalBus(Bus):
@@ -99,31 +96,31 @@ class _LocalSubscription(Subscription):
             del self._handlers[self._topic]
 
 
-_EVERYONE = "workers"
+_WORKERS = "workers"
 
 
 class Control:
-    """Sends orders, and passes on those for this process."""
+    """Sends orders to the owners of runs, and receives those for this process."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes hear an order."""
+        """Whether other processes receive orders."""
         return self._bus.is_shared
 
     def cancel(self, owner: str, run_id: str) -> None:
-        """Tell a run's owner to stop it."""
+        """Order a run's owner to stop it."""
         self._send(owner, "cancel", run_id, "")
 
     def notify_decided(self, owner: str, run_id: str, request_id: str) -> None:
-        """Tell a run's owner that a request has an answer."""
+        """Notify a run's owner that a request was decided."""
         self._send(owner, "decided", run_id, request_id)
 
     def announce_free_runs(self) -> None:
-        """Tell everyone that there are runs to be taken."""
-        self._bus.publish(_EVERYONE, b"look")
+        """Notify all workers that there are runs to claim."""
+        self._bus.publish(_WORKERS, b"look")
 
     def _send(self, owner: str, *order: str) -> None:
         self._bus.publish(_topic(owner), orjson.dumps(order))
@@ -136,7 +133,10 @@ class Control:
         on_decided: Callable[[str, str], object],
         on_free_runs: Callable[[], object],
     ) -> list[Subscription]:
-        """Hear the orders for the process of that name; lost ones are a reason to look."""
+        """Receive the orders for the process of that name.
+
+        If some may be lost, `on_free_runs` is called.
+        """
 
         def take(payload: bytes | None) -> None:
             if payload is None:
@@ -153,7 +153,7 @@ class Control:
 
         return [
             self._bus.subscribe(_topic(name), take),
-            self._bus.subscribe(_EVERYONE, announce_free_runs),
+            self._bus.subscribe(_WORKERS, announce_free_runs),
         ]
 
 

@@ -1,8 +1,9 @@
-"""Which runs wait for a worker: taskiq on a Redis stream.
+"""The queue of runs that wait for a worker: taskiq on a Redis stream.
 
-A message only names a run; that it is queued is in the store. A worker that reads one claims the
-run there, which exactly one can, and the message is done with. So a message that is lost, or comes
-twice, does no harm: such runs are found in any worker's next round (`Recovery.recover`).
+A message only names a run; that the run is queued is in the store. A worker that reads a message
+claims the run there, which exactly one can, and acknowledges the message. So a message that is lost
+or arrives twice does no harm: a run without a message is found in any worker's next round
+(`Recovery.recover`).
 """
 
 from __future__ import annotations
@@ -50,16 +51,16 @@ class RunConsumer(Protocol):
 
 
 class _Stream(RedisStreamBroker):
-    """taskiq's stream, read one message at a time: the rest is for whoever has room.
+    """taskiq's stream, read one message at a time, which leaves the rest to other workers.
 
-    What a dead worker read and did not claim is not read again: the runs are found in the store.
+    Messages that a dead worker read are not read again: their runs are found in the store.
     """
 
     async def listen(self) -> AsyncGenerator[AckableMessage]:
         """New messages, for ever."""
         async with Redis(connection_pool=self.connection_pool) as client:
             while True:
-                # Any: what Redis answers, streams with their messages, or nothing
+                # Any: streams with their messages, or nothing
                 # untyped
                 found: Any = await client.xreadgroup(  # pyright: ignore[reportUnknownMemberType]
                     self.consumer_group_name,
@@ -87,7 +88,7 @@ class RunQueue:
             queue_name=self._stream,
             consumer_group_name=_GROUP,
             consumer_name=name,
-            consumer_id="0",  # also what was put before the first worker came
+            consumer_id="0",  # also messages from before the first worker
             xread_block=_BLOCK_MILLISECONDS,
             maxlen=_KEPT_MESSAGES,
             max_connection_pool_size=_CONNECTIONS,
@@ -97,12 +98,12 @@ class RunQueue:
         self._putting: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
-        logging.getLogger("taskiq").setLevel(logging.WARNING)  # it tells of every message
+        logging.getLogger("taskiq").setLevel(logging.WARNING)  # it logs every message
 
-    # -- whoever accepts messages ---------------------------------------------------------------
+    # -- accepting processes --------------------------------------------------------------------
 
     def put(self, run_id: str) -> None:
-        """Name a queued run to the workers. Never waits: the run is committed already."""
+        """Announce a queued run to the workers. Never waits: the run is committed already."""
         task = asyncio.create_task(self._enqueue(run_id))
         self._putting.add(task)
         task.add_done_callback(self._putting.discard)
@@ -124,17 +125,17 @@ class RunQueue:
         )
         return int(count) > 0
 
-    # -- whoever executes -----------------------------------------------------------------------
+    # -- workers --------------------------------------------------------------------------------
 
     def start(self, consumer: RunConsumer, *, lease_seconds: float) -> None:
-        """Take runs for as long as this is open, and let others know that we do."""
+        """Take runs until `stop`, and report this process as a worker."""
         self._tasks = [
             asyncio.create_task(self._consume_loop(consumer), name="queue"),
             asyncio.create_task(self._heartbeat_loop(lease_seconds), name="heartbeat"),
         ]
 
     async def stop(self) -> None:
-        """Take no more. What was read and not claimed is left to others."""
+        """Take no more runs. Those that were read and not claimed are left to others."""
         await cancel_all(self._tasks)
         if self._claiming is not None:  # a run that is being claimed is ours
             await asyncio.wait({self._claiming}, timeout=_LAST_SECONDS)
@@ -146,7 +147,7 @@ class RunQueue:
                     await self._remove_reader(self._name)
 
     async def aclose(self) -> None:
-        """Stop, send what waits and release all connections."""
+        """Stop, send pending messages and release all connections."""
         await self.stop()
         if self._putting:
             await asyncio.wait(self._putting, timeout=_LAST_SECONDS)
@@ -172,22 +173,22 @@ class RunQueue:
             failures += 1
 
     async def _consume(self, receiver: Receiver, consumer: RunConsumer) -> None:
-        """Read one message after another; none while there is no room for its run."""
+        """Read one message after another, while there is capacity for its run."""
         await consumer.wait_for_capacity()
         async with aclosing(self._broker.listen()) as messages:
             async for message in messages:
-                # apart: the library takes a cancellation for the task's own failure
+                # in a task: the library treats a cancellation as the task's own failure
                 self._claiming = asyncio.create_task(receiver.callback(message))
                 await asyncio.shield(self._claiming)
                 await consumer.wait_for_capacity()
 
     def _receiver(self, take: Callable[[str], Awaitable[None]]) -> Receiver:
-        """What turns a message into a call, and acknowledges it after that."""
+        """A receiver that turns a message into a call and acknowledges it after that."""
         self._broker.local_task_registry.pop(_TASK)
         self._broker.register_task(take, task_name=_TASK)
         return Receiver(self._broker, validate_params=False, max_async_tasks=1, run_startup=False)
 
-    # -- who is there ---------------------------------------------------------------------------
+    # -- known workers --------------------------------------------------------------------------
 
     async def _heartbeat_loop(self, lease_seconds: float) -> None:
         key = self._space.key("workers")
@@ -199,7 +200,7 @@ class RunQueue:
             await asyncio.sleep(lease_seconds / 4)
 
     async def _remove_dead_readers(self) -> None:
-        """Remove readers that were not seen for an hour; Redis would keep their names for ever."""
+        """Remove readers that were idle for an hour; Redis would keep their names for ever."""
         found: list[Any] = await self._space.command("XINFO", "CONSUMERS", self._stream, _GROUP)
         for reader in found:
             known = _fields(reader)
@@ -211,7 +212,7 @@ class RunQueue:
 
 
 async def _placeholder_task(run_id: str) -> None:
-    """The task as those see it who only put runs into the queue."""
+    """The task in processes that only put runs into the queue."""
 
 
 def _fields(reader: Any) -> dict[bytes, Any]:  # Any: a map or a flat list, as the protocol has it

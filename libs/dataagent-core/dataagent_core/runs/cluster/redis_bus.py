@@ -1,9 +1,9 @@
 """The bus of many processes: Redis pub/sub.
 
-Two connections of its own. One listens; when it is lost and made again, every handler is told that
-messages may be missing. One publishes what has gathered, in one write; topics whose messages could
-not be sent get an empty message once Redis is back, which is heard as None. So whoever listens
-knows when to look at the store, on whichever side the network was broken.
+It has two connections. One receives; when it was lost, every handler is called with None, because
+messages may be missing. One publishes pending messages in one write; topics whose messages could
+not be sent get an empty message once Redis is back, which handlers receive as None. So subscribers
+know when to read the store, on whichever side the network was broken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Topic:
             try:
                 handler(payload)
             except Exception:
-                logger.exception("a message of the bus was not taken")
+                logger.exception("a handler of the bus failed")
 
 
 class RedisBus(Bus):
@@ -62,14 +62,14 @@ class RedisBus(Bus):
         """`prefix` stands before the names of all channels.
 
         Raises:
-            Misconfigured: the URL is none of Redis.
+            Misconfigured: it is not a Redis URL.
         """
         self._pool = _pool(url)
         self._prefix = f"{prefix}bus:".encode()
         self._topics: dict[bytes, _Topic] = {}
         self._commands: deque[tuple[bytes, bytes]] = deque()  # SUBSCRIBE and UNSUBSCRIBE to be sent
         self._has_commands = asyncio.Event()
-        self._unanswered: dict[bytes, int] = {}  # SUBSCRIBEs ordered and not yet confirmed
+        self._unanswered: dict[bytes, int] = {}  # SUBSCRIBEs that are not yet confirmed
         self._outgoing: deque[tuple[bytes, bytes]] = deque()
         self._missed: dict[bytes, None] = {}
         self._has_outgoing = asyncio.Event()
@@ -93,7 +93,7 @@ class RedisBus(Bus):
         self._tasks = []
 
     async def ping(self) -> None:
-        """As `Bus.ping`, on a connection of its own: is Redis there now, not a moment ago."""
+        """As `Bus.ping`, on a connection of its own: a pooled one may have been answered before."""
         connection = self._pool.make_connection()
         try:
             await connection.connect()
@@ -139,7 +139,7 @@ class RedisBus(Bus):
             await connection.disconnect(nowait=True)
 
     def _next_batch(self) -> list[tuple[bytes, bytes]]:
-        """What to send next: first to those who missed something, then what waits."""
+        """The next messages: first to topics that missed some, then pending ones."""
         batch = [(channel, b"") for channel in self._missed]
         self._missed.clear()
         while self._outgoing and len(batch) < _BATCH_SIZE:
@@ -148,7 +148,7 @@ class RedisBus(Bus):
             self._has_outgoing.clear()
         return batch
 
-    # -- listening ------------------------------------------------------------------------------
+    # -- receiving ------------------------------------------------------------------------------
 
     def subscribe(self, topic: str, handler: Handler) -> Subscription:
         """As `Bus.subscribe`."""
@@ -192,14 +192,14 @@ class RedisBus(Bus):
             failures += 1
 
     def _resubscribe_all(self) -> None:
-        """Ask a fresh connection for all topics there are."""
+        """Subscribe to all topics on a fresh connection."""
         self._commands.clear()
         self._unanswered.clear()
         for channel in self._topics:
             self._queue_command(b"SUBSCRIBE", channel)
 
     async def _serve(self, connection: AbstractConnection) -> None:
-        """Order topics and hear messages until the connection is lost."""
+        """Send subscriptions and receive messages until the connection is lost."""
         sending = asyncio.create_task(self._send_commands(connection))
         receiving = asyncio.create_task(self._receive(connection))
         try:
@@ -221,20 +221,20 @@ class RedisBus(Bus):
             )
 
     async def _receive(self, connection: AbstractConnection) -> None:
-        """Take messages; one that is quiet for long is asked whether it lives."""
-        is_asked = False
+        """Receive messages; ping a connection that is quiet for long."""
+        is_pinged = False
         while True:
-            # Any: what Redis says, a list of a kind and its parts
+            # Any: Redis's reply, a list of a kind and its parts
             reply: Any = await cast(Any, connection).read_response(
                 timeout=_QUIET_SECONDS, disconnect_on_error=False
             )
             if reply is not None:
-                is_asked = False
+                is_pinged = False
                 self._handle_reply(reply)
-            elif is_asked:
+            elif is_pinged:
                 raise ConnectionError("Redis has gone quiet.")
             else:
-                is_asked = True
+                is_pinged = True
                 await connection.send_command("PING", check_health=False)
 
     def _handle_reply(self, reply: Any) -> None:  # Any: as above
@@ -246,7 +246,7 @@ class RedisBus(Bus):
             self._confirm(reply[1])
 
     def _confirm(self, channel: bytes) -> None:
-        """A channel is ours, unless a later order for it is still on its way."""
+        """Note a confirmed channel, unless a later command for it is not answered yet."""
         left = self._unanswered.get(channel, 1) - 1
         if left > 0:
             self._unanswered[channel] = left
@@ -290,7 +290,7 @@ async def _publish(connection: AbstractConnection, batch: list[tuple[bytes, byte
 
 
 def _pool(url: str) -> ConnectionPool:
-    """Where connections come from. The older protocol: there a message is an ordinary answer."""
+    """A pool with the older protocol, in which a message is an ordinary reply."""
     try:
         # the client leaves its options untyped
         return ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]

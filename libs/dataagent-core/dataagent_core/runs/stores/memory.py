@@ -63,14 +63,14 @@ class MemoryRunStore(RunStore):
             if worker is None:
                 new.limits.check_queue(sum(other.status == "queued" for other in others))
         run = store.initial_run(deepcopy(new), worker=worker, lease_until=lease_until)
-        self._keep_new(run)
+        self._add_new(run)
         for message in store.initial_messages(deepcopy(new)):
             self._data.add(message)
         if new.title is not None and session.title == DEFAULT_TITLE:
             session.title = new.title
         return OpenedRun(run, last_seq, is_new=True)
 
-    def _keep_new(self, run: Run) -> None:
+    def _add_new(self, run: Run) -> None:
         self._runs[run.run_id] = run
         self._run_ids.setdefault(run.session_id, []).append(run.run_id)
         self._data.active_runs[run.session_id] = run.run_id
@@ -96,11 +96,11 @@ class MemoryRunStore(RunStore):
 
     async def close(self, run: Run, ending: Ending, last: Batch) -> bool:
         """As `RunStore.close`; the same end written again is True."""
-        kept = self._runs.get(run.run_id)
-        if kept is None or not self._owns(run.run_id, run.attempt):
-            return kept is not None and store.is_same_end(kept, run, ending)
+        stored = self._runs.get(run.run_id)
+        if stored is None or not self._owns(run.run_id, run.attempt):
+            return stored is not None and store.is_same_end(stored, run, ending)
         self._runs[run.run_id] = replace(
-            kept,
+            stored,
             status=ending.status,
             ended_at=ending.ended_at,
             lease_owner=None,
@@ -108,8 +108,8 @@ class MemoryRunStore(RunStore):
             token_usage=deepcopy(ending.token_usage),
             error=deepcopy(ending.error),
         )
-        self._keep_batch(last)
-        self._close_session(kept, ending)
+        self._add_batch(last)
+        self._close_session(stored, ending)
         for request_id, approval in self._approvals.get(run.run_id, {}).items():
             if approval.decision is None:
                 closed = replace(approval, decision=store.CLOSING_DECISION)
@@ -139,8 +139,8 @@ class MemoryRunStore(RunStore):
         """As `RunStore.hand_over`."""
         if not self._owns(run.run_id, run.attempt):
             return False
-        kept = self._runs[run.run_id]
-        self._runs[run.run_id] = replace(kept, input=replace(kept.input, answered_by=agent_id))
+        stored = self._runs[run.run_id]
+        self._runs[run.run_id] = replace(stored, input=replace(stored.input, answered_by=agent_id))
         return True
 
     async def get(self, run_id: str) -> Run | None:
@@ -208,11 +208,11 @@ class MemoryRunStore(RunStore):
     # -- events ---------------------------------------------------------------------------------
 
     async def append(self, batches: Sequence[Batch]) -> set[str]:
-        """As `RunStore.append`. A batch sent again is kept once."""
+        """As `RunStore.append`. A batch sent again is stored once."""
         refused: set[str] = set()
         for batch in batches:
             if self._owns(batch.run_id, batch.attempt):
-                self._keep_batch(batch)
+                self._add_batch(batch)
             else:
                 refused.add(batch.run_id)
         return refused
@@ -253,9 +253,9 @@ class MemoryRunStore(RunStore):
         """
         if not await self.set_status(run, "waiting"):
             raise store.stale_error(run)
-        kept = self._approvals.setdefault(run.run_id, {})
+        stored = self._approvals.setdefault(run.run_id, {})
         for approval in approvals:
-            kept.setdefault(approval.request_id, deepcopy(approval))
+            stored.setdefault(approval.request_id, deepcopy(approval))
 
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
         """As `RunStore.approvals`."""
@@ -267,19 +267,19 @@ class MemoryRunStore(RunStore):
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
         """As `RunStore.decide`."""
-        kept = self._approvals.get(run_id, {})
-        approval = kept.get(request_id)
+        stored = self._approvals.get(run_id, {})
+        approval = stored.get(request_id)
         if approval is not None and approval.decision is None:
-            kept[request_id] = replace(approval, decision=decision)
-        return store.check_decided(kept.get(request_id), run_id, request_id, decision)
+            stored[request_id] = replace(approval, decision=decision)
+        return store.check_decided(stored.get(request_id), run_id, request_id, decision)
 
-    # -- what is kept ---------------------------------------------------------------------------
+    # -- stored data -----------------------------------------------------------------------------
 
     def _owns(self, run_id: str, attempt: int) -> bool:
         run = self._runs.get(run_id)
         return run is not None and run.is_active and run.attempt == attempt
 
-    def _keep_batch(self, batch: Batch) -> None:
+    def _add_batch(self, batch: Batch) -> None:
         entries = self._entries.setdefault(batch.session_id, [])
         last_seq = entries[-1].seq if entries else 0
         new = entries_of(batch.wires, batch.first_seq, batch.run_id)

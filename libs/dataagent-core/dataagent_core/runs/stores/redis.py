@@ -43,8 +43,8 @@ from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseco
 _OWNS = """
 local ACTIVE = {queued = true, running = true, waiting = true}
 local function owns(P, run, attempt)
-  local kept = redis.call('HMGET', P..'run:'..run, 'attempt', 'status')
-  return kept[1] == attempt and ACTIVE[kept[2]]
+  local stored = redis.call('HMGET', P..'run:'..run, 'attempt', 'status')
+  return stored[1] == attempt and ACTIVE[stored[2]]
 end
 """
 
@@ -116,13 +116,13 @@ return {'new', last}
 # ARGV run, worker, lease end, the time leases are judged by, now
 CLAIM = """
 local key, worker, lease, at = ARGV[1]..'run:'..ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local kept = redis.call('HMGET', key, 'status', 'lease_until')
-if kept[1] == 'queued' then
+local stored = redis.call('HMGET', key, 'status', 'lease_until')
+if stored[1] == 'queued' then
   redis.call('HSET', key, 'status', 'running')
   redis.call('LREM', ARGV[1]..'queued', 1, ARGV[2])
-elseif kept[1] ~= 'running' and kept[1] ~= 'waiting' then
+elseif stored[1] ~= 'running' and stored[1] ~= 'waiting' then
   return false
-elseif kept[2] and tonumber(kept[2]) >= tonumber(at) then
+elseif stored[2] and tonumber(stored[2]) >= tonumber(at) then
   return false
 end
 redis.call('HINCRBY', key, 'attempt', 1)
@@ -161,8 +161,8 @@ local P, run, attempt, sid, status, ended = unpack(ARGV, 1, 6)
 local first, last, lines, answer, content, told, decision = unpack(ARGV, 7, 13)
 local key = P..'run:'..run
 if not owns(P, run, attempt) then
-  local kept = redis.call('HMGET', key, 'attempt', 'status', 'ended_at')
-  return kept[1] == attempt and kept[2] == status and kept[3] == ended and 1 or 0
+  local stored = redis.call('HMGET', key, 'attempt', 'status', 'ended_at')
+  return stored[1] == attempt and stored[2] == status and stored[3] == ended and 1 or 0
 end
 keep(P, sid, run, first, last, lines)
 redis.call('HSET', key, 'status', status, 'ended_at', ended, unpack(ARGV, 16))
@@ -288,8 +288,8 @@ ACTIVE_OF_USER = (
     + """
 local found, P = {}, ARGV[1]
 for _, run in ipairs(unended(P)) do
-  local kept = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
-  if kept[1] == ARGV[2] and ACTIVE[kept[2]] then
+  local stored = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
+  if stored[1] == ARGV[2] and ACTIVE[stored[2]] then
     found[#found + 1] = redis.call('HGETALL', P..'run:'..run)
   end
 end
@@ -303,10 +303,10 @@ ACTIVE_AGENTS = (
     + """
 local found, P = {}, ARGV[1]
 for _, run in ipairs(unended(P)) do
-  local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
-  if kept[1] and ACTIVE[kept[2]] then
-    found[#found + 1] = kept[3] or kept[1]
-    found[#found + 1] = kept[2]
+  local stored = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
+  if stored[1] and ACTIVE[stored[2]] then
+    found[#found + 1] = stored[3] or stored[1]
+    found[#found + 1] = stored[2]
   end
 end
 return found
@@ -323,9 +323,9 @@ return found
 """
 
 READ_RUN = """
-local kept = redis.call('HMGET', ARGV[1]..'run:'..ARGV[2], 'session_id', 'first_seq', 'last_seq')
-if not kept[2] then return {} end
-return redis.call('ZRANGEBYSCORE', ARGV[1]..'events:'..kept[1], kept[2], kept[3])
+local stored = redis.call('HMGET', ARGV[1]..'run:'..ARGV[2], 'session_id', 'first_seq', 'last_seq')
+if not stored[2] then return {} end
+return redis.call('ZRANGEBYSCORE', ARGV[1]..'events:'..stored[1], stored[2], stored[3])
 """
 
 APPROVALS = """
@@ -512,7 +512,7 @@ class RedisRunStore(RunStore):
     # -- events ---------------------------------------------------------------------------------
 
     async def append(self, batches: Sequence[Batch]) -> set[str]:
-        """As `RunStore.append`. A batch sent again is kept once."""
+        """As `RunStore.append`. A batch sent again is stored once."""
         if not batches:
             return set()
         rows = (
@@ -583,8 +583,8 @@ class RedisRunStore(RunStore):
         if is_storable(request_id):
             written = _decision_json(decision)
             row = await self._space.run(self._decide, run_id, request_id, written)
-        kept = _approval(*row) if row else None
-        return store.check_decided(kept, run_id, request_id, decision)
+        stored = _approval(*row) if row else None
+        return store.check_decided(stored, run_id, request_id, decision)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -670,14 +670,14 @@ def _request_json(approval: Approval) -> bytes:
 
 
 def _approval(request: bytes, decision: bytes | None) -> Approval:
-    kept: dict[str, Any] = orjson.loads(request)
+    stored: dict[str, Any] = orjson.loads(request)
     return Approval(
-        request_id=kept["request_id"],
-        run_id=kept["run_id"],
-        session_id=kept["session_id"],
-        action=store.restore_action(kept["request_id"], kept["action"]),
-        allowed=tuple(kept["allowed"]),
-        created_at=moment(kept["created_at"]),
-        expires_at=moment(kept["expires_at"]),
+        request_id=stored["request_id"],
+        run_id=stored["run_id"],
+        session_id=stored["session_id"],
+        action=store.restore_action(stored["request_id"], stored["action"]),
+        allowed=tuple(stored["allowed"]),
+        created_at=moment(stored["created_at"]),
+        expires_at=moment(stored["expires_at"]),
         decision=None if decision is None else Decision.from_dict(orjson.loads(decision)),
     )

@@ -1,24 +1,10 @@
 """Runs, events and approvals in SQLite, PostgreSQL or MySQL/MariaDB.
 
-Each method is one unit of work of `storage.Database`, in few statements (`statements.py`). The
-rules are the database's own: a unique column lets one run at a time into a session, a unique pair
-makes a repeated client message one run, and the attempt number in each WHERE keeps an older
-attempt out. A batch's events are kept as lines (JSON has no raw newline), so that reading them
-back is a split and not a parse.
-
-The SQL statements of a run's life, built once. Data for `sql.py`; nothing is executed here.
-
-Every write of an attempt carries `FENCE`: it changes nothing once the run has ended or a newer
-attempt owns it.
-
-Opening a run where other processes open runs too: how many there are is asked of the database.
-
-It is asked in the transaction that puts the run in, after it is in, so that it costs no further
-wait and a message sent twice is still found. Two that come at the same moment may both pass.
-
-Rows of the SQL tables ↔ runs, events and approvals. Pure; nothing is executed here.
-
-Above: `sql.py`. A batch's events are lines of one text, so that reading them back is a split.
+Each method is one unit of work of `storage.Database`, in few statements, which are built once. The
+database enforces the rules: a unique column allows one active run a session, a unique pair makes a
+repeated client message one run, and every write of an attempt carries `FENCE`, so that it changes
+nothing once the run has ended or a newer attempt owns it. A batch's events are stored as lines
+(JSON has no raw newline), so that reading them is a split and not a parse.
 """
 
 from __future__ import annotations
@@ -81,7 +67,7 @@ BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
     runs.c.client_message_id == bindparam("client_message_id"),
 )
-_IS_VISIBLE = sessions.c.deleted_at.is_(None)  # not put away
+_IS_VISIBLE = sessions.c.deleted_at.is_(None)
 FIND = _RUN.join(sessions, sessions.c.session_id == runs.c.session_id).where(_IS_RUN, _IS_VISIBLE)
 _VISIBLE_SESSION = (sessions.c.session_id == bindparam("session_id")) & _IS_VISIBLE
 SESSION_EXISTS = select(sessions.c.session_id).where(_VISIBLE_SESSION)
@@ -181,7 +167,7 @@ FENCES = PreparedStatement(
 LAST_SEQ = select(func.max(event_batches.c.last_seq)).where(
     event_batches.c.session_id == bindparam("session_id")
 )
-# of a session that is seen, with a shared lock: it is put away before this run is in, or after
+# of a visible session, with a shared lock: it is soft-deleted before the run is inserted, or after
 OPENED_AFTER = PreparedStatement(
     select(LAST_SEQ.scalar_subquery())
     .where(_VISIBLE_SESSION)
@@ -259,7 +245,7 @@ DECIDE = (
 
 
 def insert_unless_known(dialect: str, table: Any) -> PreparedStatement:
-    """An INSERT that leaves a row whose primary key exists as it is.
+    """An INSERT that leaves an existing row of the same primary key as it is.
 
     A writer that lost its connection at the commit may send the same rows again.
     """
@@ -280,10 +266,13 @@ _COUNT = select(
 
 
 def insert_run(connection: Connection, new: NewRun, row: Mapping[str, Any]) -> None:
-    """Put a run in if there is room for it.
+    """Insert a run, and check the limits of runs after that.
+
+    Counting in the same transaction costs no further wait, and a message that is sent twice is
+    still found. Two runs that are inserted at the same moment may both pass.
 
     Raises:
-        TooManyRuns, QueueFull: there is none; the transaction is not to be committed.
+        TooManyRuns, QueueFull: a limit is exceeded; the transaction must not be committed.
     """
     INSERT_RUN.execute(connection, row)
     if new.limits is None:
@@ -298,7 +287,7 @@ AnyRow = Row[*tuple[Any, ...]]
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    """A run that is opened, as it is inserted."""
+    """An opened run as it is inserted."""
     return {
         "run_id": run.run_id,
         "session_id": run.session_id,
@@ -526,7 +515,7 @@ class SqlRunStore(RunStore):
     # -- events ---------------------------------------------------------------------------------
 
     async def append(self, batches: Sequence[Batch]) -> set[str]:
-        """As `RunStore.append`. A batch sent again is kept once."""
+        """As `RunStore.append`. A batch sent again is stored once."""
         if not batches:
             return set()
         return await self._db.write(
@@ -596,8 +585,8 @@ class SqlRunStore(RunStore):
             row = connection.execute(APPROVAL, which).first()
             return None if row is None else approval_of(row)
 
-        kept = await self._db.write(unit) if is_storable(request_id) else None
-        return store.check_decided(kept, run_id, request_id, decision)
+        stored = await self._db.write(unit) if is_storable(request_id) else None
+        return store.check_decided(stored, run_id, request_id, decision)
 
 
 # -- the units ----------------------------------------------------------------------------------
@@ -686,8 +675,8 @@ def _close(
 
 def _is_closed_so(connection: Connection, run: Run, ending: Ending) -> bool:
     """Whether this attempt wrote this very end before (its answer was lost on the way)."""
-    kept = run_or_none(connection.execute(GET, {"key": run.run_id}).first())
-    return kept is not None and store.is_same_end(kept, run, ending)
+    stored = run_or_none(connection.execute(GET, {"key": run.run_id}).first())
+    return stored is not None and store.is_same_end(stored, run, ending)
 
 
 def _last_seq(connection: Connection, session_id: str) -> int:
