@@ -46,17 +46,17 @@ REJECTED = "The user rejected this call; it was not executed."
 
 
 class Suspended(Exception):
-    """Raised by a handler whose process stops: the thread goes on waiting, for `resume`."""
+    """Raised by a handler whose process stops: the thread waits on, for `resume`."""
 
 
 @dataclass(slots=True)
 class _Turn:
-    """What one execution keeps in mind."""
+    """The state of one execution."""
 
     graph: Graph
     config: Config
     context: RunContext
-    asked: HumanMessage | None
+    question: HumanMessage | None
     deadline: float | None
     translator: Translator = field(init=False)
     is_over: bool = False
@@ -68,7 +68,7 @@ class _Turn:
         await repair(
             self.graph,
             self.config,
-            asked=self.asked,
+            question=self.question,
             partial_text=self.translator.partial_text,
             partial_id=self.translator.partial_id,
             **({"note": note} if note else {}),
@@ -79,19 +79,19 @@ class _Turn:
         return DoneEvent(token_usage=self.translator.usage or None, **how)
 
     def cancelled(self) -> DoneEvent:
-        """The end of a turn that its user stopped."""
+        """The end of a cancelled turn."""
         return self.done(cancelled=True, reason="user_cancelled")
 
     def finished(self) -> DoneEvent:
-        """The end of a turn that nobody stopped: it said all, or its budget is used up."""
-        ran_out = self.context.budget.exhausted if self.context.budget else None
-        if ran_out is None:
+        """The end of a turn that ran to its end, or whose budget is exhausted."""
+        exhausted = self.context.budget.exhausted if self.context.budget else None
+        if exhausted is None:
             return self.done()
-        return self.done(reason="budget", metadata={"budget": ran_out.to_dict()})
+        return self.done(reason="budget", metadata={"budget": exhausted.to_dict()})
 
 
 class AgentExecutor:
-    """Executes turns of one compiled agent. What was said is in its saver, nothing is held here."""
+    """Executes turns of one compiled agent. Conversations are in its saver, not in the executor."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class AgentExecutor:
     ) -> None:
         """Bind the agent to a saver. Without a handler every call is approved.
 
-        Without a saver, conversations are kept in memory as long as the executor is. Limits that
+        Without a saver, conversations are in memory for the lifetime of the executor. Limits that
         are not given are the agent's own.
         """
         self._defaults = defaults_of(agent)
@@ -127,23 +127,23 @@ class AgentExecutor:
         """Answer a message with its files; the events end with a `DoneEvent`.
 
         Args:
-            user_input: what the user says.
-            session_id: the conversation; the same id goes on with it.
-            context: for whom it is: a `RunContext`, or a dictionary of those of its fields that
-                differ from what the agent's configuration says (`user_id`, `auto_approve`, …).
-            cancellation_token: once it is set the run stops, the conversation is left as far as it
-                got, and the last event is `DoneEvent(cancelled=True, reason="user_cancelled")`.
-            files: files that belong to the message.
+            user_input: the user's message.
+            session_id: the conversation; the same id continues it.
+            context: the user and rules of the run: a `RunContext`, or a dictionary of those of its
+                fields that differ from the agent's configuration (`user_id`, `auto_approve`, …).
+            cancellation_token: once it is set the run stops, the conversation keeps the partial
+                answer, and the last event is `DoneEvent(cancelled=True, reason="user_cancelled")`.
+            files: references of files that belong to the message.
         """
-        asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
+        question = with_files(user_input, files, message_id=str(uuid.uuid4()))
         try:
-            known = self._defaults.context(session_id, context, message=user_input)
+            run_context = self._defaults.context(session_id, context, message=user_input)
         except BadInput as error:
             yield error_event(error)
             yield DoneEvent(reason="failed")
             return
-        turn = self._turn(session_id, known, asked)
-        events = self._with_repair(turn, {"messages": [asked]})
+        turn = self._turn(session_id, run_context, question)
+        events = self._with_repair(turn, {"messages": [question]})
         if cancellation_token is not None:
             events = _until_cancelled(cancellation_token, turn, events)
         async with aclosing(events):
@@ -151,13 +151,12 @@ class AgentExecutor:
                 yield event
 
     async def resume(self, session_id: str, context: Context = None) -> AsyncGenerator[AnyEvent]:
-        """Go on with a thread that waits for approvals, after its process was restarted.
+        """Continue a thread that waits for approvals, after its process was restarted.
 
         Raises:
-            BadInput: the context is none.
+            BadInput: the context is not valid.
         """
-        known = self._defaults.context(session_id, context)
-        turn = self._turn(session_id, known, None)
+        turn = self._turn(session_id, self._defaults.context(session_id, context), None)
         async with aclosing(self._with_repair(turn, None)) as events:
             async for event in events:
                 yield event
@@ -165,7 +164,7 @@ class AgentExecutor:
     def compact(
         self, session_id: str, summarization: Summarization, context: RunContext
     ) -> AsyncGenerator[AnyEvent]:
-        """Put the older part of a thread in short; the events end with a `DoneEvent`."""
+        """Summarise the older part of a thread; the events end with a `DoneEvent`."""
         config = lg.thread(session_id, self._recursion_limit)
         return thread.compact(self._graph, config, summarization, context)
 
@@ -177,11 +176,11 @@ class AgentExecutor:
         *,
         files: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Put a turn that died with its process into the thread, as far as it was seen."""
-        asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
-        turn = self._turn(session_id, None, asked)
+        """Record a turn that died with its process in the thread, as far as the user saw it."""
+        question = with_files(user_input, files, message_id=str(uuid.uuid4()))
+        turn = self._turn(session_id, None, question)
         if (await lg.snapshot(turn.graph, turn.config)).interrupts:
-            turn.asked = None  # it died after an approval: the thread has the question
+            turn.question = None  # it died after an approval: the thread has the question
         if partial_text:
             turn.translator.resume_text(str(uuid.uuid4()), partial_text)
         await turn.repair()
@@ -190,28 +189,28 @@ class AgentExecutor:
         self,
         session_id: str,
         context: RunContext | None,
-        asked: HumanMessage | None,
+        question: HumanMessage | None,
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         turn = _Turn(
             graph=self._graph,
             config=lg.thread(session_id, self._recursion_limit),
             context=context or self._defaults.context(session_id),
-            asked=asked,
+            question=question,
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
         )
-        if turn.context.budget is not None:  # so that a turn that is stopped has its count too
+        if turn.context.budget is not None:  # so that a cancelled turn is counted, too
             turn.context.budget.reported = turn.translator.usage
         return turn
 
-    async def _with_repair(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
+    async def _with_repair(self, turn: _Turn, graph_input: Any) -> AsyncGenerator[AnyEvent]:
         stream_answers(depth=lg.depth(turn.graph))
         try:
-            async with aclosing(self._rounds(turn, given)) as events:
+            async with aclosing(self._rounds(turn, graph_input)) as events:
                 async for event in events:
                     yield event
         except GeneratorExit:
-            if not turn.is_over:  # a reader that has the end may leave
+            if not turn.is_over:  # a reader may leave after the end
                 await _finish_shielded(turn.repair())
             raise
         except asyncio.CancelledError:
@@ -226,14 +225,17 @@ class AgentExecutor:
             yield error_event(error)
             yield turn.done(reason="timeout" if isinstance(error, TimeoutError) else "failed")
 
-    async def _rounds(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
-        """Stream, ask, resume, until nothing waits any more; given nothing, the thread waits."""
-        if given is None:
+    async def _rounds(self, turn: _Turn, graph_input: Any) -> AsyncGenerator[AnyEvent]:
+        """Stream, ask for approvals and resume until none is pending.
+
+        Without an input the thread waits for approvals already.
+        """
+        if graph_input is None:
             state = await lg.snapshot(turn.graph, turn.config)
             turn.translator.interrupts.update({item.id: item for item in state.interrupts})
         while True:
-            if given is not None:
-                async with aclosing(_parts(turn, given)) as parts:
+            if graph_input is not None:
+                async with aclosing(_parts(turn, graph_input)) as parts:
                     async for part in parts:
                         for event in turn.translator.feed(part):
                             yield event
@@ -247,7 +249,9 @@ class AgentExecutor:
                 await turn.repair(REJECTED)
                 yield turn.done(cancelled=True, reason="rejected")
                 return
-            given = Command(resume={key: resume_value(made) for key, made in decisions.items()})
+            graph_input = Command(
+                resume={key: resume_value(made) for key, made in decisions.items()}
+            )
         yield turn.finished()
 
     def _request_event(self, interrupt: Interrupt) -> HITLRequestEvent:
@@ -293,9 +297,13 @@ class AgentExecutor:
         return decisions
 
 
-async def _parts(turn: _Turn, given: Any) -> AsyncGenerator[Part]:
-    """The graph's parts; `TimeoutError` once the turn's time is over."""
-    stream = lg.stream(turn.graph, given, turn.config, turn.context)
+async def _parts(turn: _Turn, graph_input: Any) -> AsyncGenerator[Part]:
+    """The parts of the graph's stream.
+
+    Raises:
+        TimeoutError: the turn's time is over.
+    """
+    stream = lg.stream(turn.graph, graph_input, turn.config, turn.context)
     async with aclosing(stream):
         if turn.deadline is None:
             async for part in stream:
@@ -322,7 +330,7 @@ async def _finish_shielded(work: Any) -> None:
 async def _until_cancelled(
     token: asyncio.Event, turn: _Turn, events: AsyncGenerator[AnyEvent]
 ) -> AsyncGenerator[AnyEvent]:
-    """The events until the token is set; then the turn is stopped, and its end is the last."""
+    """The events until the token is set; then the turn is cancelled, and its end is the last."""
     if token.is_set():
         await turn.repair()
         yield turn.cancelled()

@@ -1,8 +1,7 @@
 """The calls into LangGraph whose types are unknown, in one place.
 
-Everything the engine asks of a compiled graph goes through these few functions, so that the rest of
-the package can be checked strictly. What comes out is a `Part` (one piece of the stream) or a
-`ThreadSnapshot` of the thread.
+The engine uses compiled graphs through these functions alone, so that the rest of the package can
+be checked strictly. They return a `Part` (one piece of the stream) or a `ThreadSnapshot`.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -32,7 +31,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 Part = dict[str, Any]  # {"type": "updates" | "custom", "ns": tuple[str, ...], "data": …}
 Config = RunnableConfig
 Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str, Any]]]
-"""What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
+"""The work of a node: agent, thread, context and step limit in, additions to the thread out."""
 
 STREAM_MODES: list[StreamMode] = ["updates", "custom"]
 """Not `messages`: models write their text to `custom` (`models/token_stream.py`)."""
@@ -40,13 +39,13 @@ STREAM_MODES: list[StreamMode] = ["updates", "custom"]
 
 @dataclass(frozen=True, slots=True)
 class ThreadSnapshot:
-    """A thread as its last checkpoint has it."""
+    """A thread at its last checkpoint."""
 
     messages: list[BaseMessage]
     results: list[ToolMessage]  # of tools that finished before their siblings; not yet messages
-    has_finished: bool  # tasks of a step that others left open
+    has_finished: bool  # whether tasks finished in a step that others left open
     interrupts: tuple[Interrupt, ...]
-    unmerged: list[BaseMessage]  # what a team's agent said and did that its thread has not got
+    unmerged: list[BaseMessage]  # messages of a team's agent that its thread lacks
 
 
 def bind(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
@@ -61,7 +60,7 @@ def saver_of(graph: Graph) -> BaseCheckpointSaver[Any] | None:
 
 
 def message_channel(graph: Graph) -> Any:  # LangGraph's channel of the thread's messages
-    """Where the graph keeps its thread's messages."""
+    """The channel of the graph's messages."""
     return graph.channels["messages"]
 
 
@@ -71,11 +70,11 @@ def thread(session_id: str, recursion_limit: int) -> Config:
 
 
 async def stream(
-    graph: Graph, given: Any, config: Config, context: RunContext
+    graph: Graph, graph_input: Any, config: Config, context: RunContext
 ) -> AsyncGenerator[Part]:
-    """Run the graph and pass on what it streams; closing this closes the run."""
+    """Run the graph and yield its stream; closing this closes the run."""
     parts: Any = graph.astream(
-        given,
+        graph_input,
         config,
         context=context,
         stream_mode=STREAM_MODES,
@@ -108,7 +107,7 @@ async def catch_up() -> None:
 
 
 async def snapshot(graph: Graph, config: Config) -> ThreadSnapshot:
-    """The thread's messages, what its last step had reached, and what it waits for."""
+    """The thread's messages, the results of its last step, and its interrupts."""
     state = await graph.aget_state(config, subgraphs=depth(graph) > 0)
     messages = list(state.values.get("messages", ()))
     inner = [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]
@@ -121,7 +120,7 @@ async def snapshot(graph: Graph, config: Config) -> ThreadSnapshot:
 
 
 def _inner_messages(state: StateSnapshot) -> list[BaseMessage]:
-    """Everything an agent has in its own thread, with the results of tools that had finished."""
+    """All messages of an agent's own thread, with the results of tools that had finished."""
     return [*state.values.get("messages", ()), *_results(state)]
 
 
@@ -130,7 +129,7 @@ def _results(state: StateSnapshot) -> list[ToolMessage]:
 
 
 def _tool_messages(result: Any) -> Iterator[ToolMessage]:
-    """The tool results in what a task wrote, whatever its shape."""
+    """The tool results in the output of a task, of any shape."""
     if isinstance(result, ToolMessage):
         yield result
     elif isinstance(result, dict):
@@ -141,27 +140,27 @@ def _tool_messages(result: Any) -> Iterator[ToolMessage]:
 
 
 async def commit_finished(graph: Graph, config: Config) -> None:
-    """Keep the results of tools that finished before their siblings were stopped."""
+    """Commit the results of tools that finished before their siblings were stopped."""
     await graph.aupdate_state(config, None, as_node=END)
 
 
 async def add_messages(graph: Graph, config: Config, messages: list[BaseMessage]) -> None:
-    """Append messages to the thread as if its turn had just ended with them."""
+    """Append messages to the thread as the last step of a turn."""
     await write(graph, config, {"messages": messages})
 
 
 async def write(graph: Graph, config: Config, values: dict[str, Any]) -> None:
-    """Write to the thread as if its turn had just ended with it."""
+    """Write to the thread as the last step of a turn."""
     await graph.aupdate_state(config, values, as_node=last_node(graph))
 
 
 async def values(graph: Graph, config: Config) -> Mapping[str, Any]:
-    """All that the thread's last checkpoint holds."""
+    """The values of the thread's last checkpoint."""
     return (await graph.aget_state(config)).values
 
 
 def last_node(graph: Graph) -> str:
-    """The node after which a turn is over: the last `after_agent` hook, or the model."""
+    """The last node of a turn: the last `after_agent` hook, or the model."""
     if depth(graph):
         return SUPERVISOR
     hooks = [name for name in graph.nodes if name.endswith(".after_agent")]
@@ -172,24 +171,24 @@ def last_node(graph: Graph) -> str:
 
 
 def depth(graph: Graph) -> int:
-    """How far inside a graph its main agent speaks: one level down in a team, else on top."""
+    """How many graphs are around the main agent: one in a team, else none."""
     return int(SUPERVISOR in graph.nodes)
 
 
 def as_node(graph: Graph) -> Graph:
-    """An agent's graph as a node's work: it takes and gives all of its state, private parts too."""
+    """An agent's graph as a node: input and output are all of its state, private parts too."""
     builder = graph.builder
-    kept = builder.input_schema, builder.output_schema
+    schemas = builder.input_schema, builder.output_schema
     builder.input_schema = builder.output_schema = builder.state_schema
     try:
         inner = builder.compile(name=graph.name)
     finally:
-        builder.input_schema, builder.output_schema = kept
+        builder.input_schema, builder.output_schema = schemas
     return inner.with_config(graph.config)
 
 
 def team(like: Graph, agents: Mapping[str, tuple[Graph, Work]], *, entry: str) -> Graph:
-    """A graph of agents that keeps a thread as `like` does and begins with the `entry`."""
+    """A graph of agents with the state of `like` that begins with the `entry`."""
     builder: Any = StateGraph(like.builder.state_schema, context_schema=RunContext)
     for name, (agent, work) in agents.items():
         builder.add_node(name, _node(agent, work), destinations=tuple(agents))
@@ -198,7 +197,7 @@ def team(like: Graph, agents: Mapping[str, tuple[Graph, Work]], *, entry: str) -
 
 
 def _node(agent: Graph, work: Work) -> Any:
-    """An agent as a node. It must name its agent: so LangGraph finds the thread inside it."""
+    """An agent as a node. It must refer to its agent: so LangGraph finds the thread inside it."""
 
     async def node(
         state: dict[str, Any], config: RunnableConfig, runtime: Runtime[RunContext]
@@ -209,7 +208,7 @@ def _node(agent: Graph, work: Work) -> Any:
 
 
 async def invoke(
-    graph: Graph, given: Mapping[str, Any], context: RunContext, recursion_limit: int
+    graph: Graph, state: Mapping[str, Any], context: RunContext, recursion_limit: int
 ) -> dict[str, Any]:
     """Run an agent inside a node, on the saver and stream of the graph around it."""
-    return await graph.ainvoke(given, {"recursion_limit": recursion_limit}, context=context)
+    return await graph.ainvoke(state, {"recursion_limit": recursion_limit}, context=context)

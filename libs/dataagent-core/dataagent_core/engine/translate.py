@@ -1,12 +1,8 @@
-"""A stream part → events. No I/O; the one place that knows the shapes LangGraph streams.
+"""Translates what LangGraph streams into events. The one place that knows its shapes; no I/O.
 
-`Translator` keeps what a turn's parts have in common: which text is still unfinished (for the
-repair after a cancel), which interrupts were seen (sub-agents report theirs twice), and the tokens
-used.
-
-An exception → what the user is told. The detail goes to the log, never to the client.
-
-LangGraph interrupts ↔ our requests and decisions. Pure functions.
+`Translator` holds the state of a turn: unfinished text (for the repair after a cancel), interrupts
+(sub-agents report theirs twice), and the tokens used. Beside it, exceptions are translated into
+error events, whose detail goes to the log alone, and LangGraph's interrupts into approval requests.
 """
 
 from __future__ import annotations
@@ -60,7 +56,7 @@ def error_event(error: BaseException) -> ErrorEvent:
                 recoverable=True,
             )
         case OSError():
-            logger.warning("turn failed for want of a connection or a file", exc_info=error)
+            logger.warning("turn failed: a connection or a file is unavailable", exc_info=error)
             return ErrorEvent(
                 error="A connection or a file failed while the agent worked. Try again.",
                 error_code="connection_lost",
@@ -86,7 +82,7 @@ JsonObject = dict[str, Any]
 
 
 def request_of(interrupt: Interrupt) -> ActionRequest:
-    """What a person is asked. Other interrupts than tool approvals show their value."""
+    """The request to a user. Other interrupts than tool approvals show their value."""
     value = _object(interrupt.value)
     if value.get("type") != "tool_approval":
         return ActionRequest("input", {"value": interrupt.value}, "The agent asks.", interrupt.id)
@@ -101,7 +97,7 @@ def request_of(interrupt: Interrupt) -> ActionRequest:
 
 
 def allowed_decisions(interrupt: Interrupt) -> tuple[DecisionType, ...]:
-    """Which answers the interrupt takes: the ones its schema names, all if it names none."""
+    """The decisions that the interrupt's schema names; all if it names none."""
     mapping = _object(_object(_schema(interrupt).get("discriminator")).get("mapping"))
     named: tuple[DecisionType, ...] = tuple(kind for kind in ALL_DECISIONS if kind in mapping)
     return named or ALL_DECISIONS
@@ -159,8 +155,8 @@ _STATUSES: dict[str, ToolStatus] = {
 class Translator:
     """Translates the parts of one turn, in order.
 
-    `depth` says how many graphs stand around the main agent: in a team it is one level down, and
-    what the level above repeats of it is left out.
+    `depth` is the number of graphs around the main agent: in a team it is one level down, and what
+    the level above repeats of it is left out.
     """
 
     def __init__(self, depth: int = 0) -> None:
@@ -173,7 +169,7 @@ class Translator:
         self._open_text: set[tuple[str, ...]] = set()
 
     def feed(self, part: Part) -> Iterator[AnyEvent]:
-        """The events one part gives: none, one or several."""
+        """The events of one part."""
         ns: tuple[str, ...] = part["ns"][self._depth :]
         is_above = len(part["ns"]) < self._depth
         match part["type"]:
@@ -188,11 +184,11 @@ class Translator:
 
     @property
     def partial_text(self) -> str:
-        """What the main agent has said of a message that is not complete."""
+        """The main agent's text of a message that is not complete."""
         return "".join(self._partial)
 
     def resume_text(self, message_id: str, text: str) -> None:
-        """Take text that was said before this turn was taken over."""
+        """Continue text of an earlier attempt."""
         self.partial_id, self._partial = message_id, [text]
 
     def take_interrupts(self) -> list[Interrupt]:
@@ -216,8 +212,8 @@ class Translator:
     def _updates(
         self, ns: tuple[str, ...], updates: dict[str, Any], *, is_above: bool
     ) -> Iterator[AnyEvent]:
-        about: Any = updates.get("__metadata__")
-        if about and about.get("cached"):
+        metadata: Any = updates.get("__metadata__")
+        if metadata and metadata.get("cached"):
             return
         for node, update in updates.items():
             if node == "__interrupt__":
@@ -280,20 +276,20 @@ class Translator:
 
 
 def _thought(name: str, args: dict[str, Any]) -> str:
-    """What a call that is shown as thinking says."""
+    """The text of a call that is shown as thinking."""
     text = str(args.get(THINKING_TOOLS[name], ""))
     return hand_over_note(str(args.get("agent_name", "")), text) if name == _ROUTE else text
 
 
 def _status(message: ToolMessage) -> ToolStatus:
-    """`additional_kwargs["status"]` tells timeouts and refusals from plain errors."""
+    """The status; `additional_kwargs["status"]` distinguishes timeouts and refusals from errors."""
     # provider-specific
     extra: Any = message.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
     return _STATUSES.get(str(extra.get("status", message.status)), "error")
 
 
 def _custom(data: Any) -> Iterator[AnyEvent]:
-    """What our own middleware and tools report through the stream writer."""
+    """Events that our own middleware and tools report through the stream writer."""
     fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if "file_operation" in fields:
         yield FileOperationEvent(**fields["file_operation"])
