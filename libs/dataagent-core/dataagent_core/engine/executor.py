@@ -68,7 +68,7 @@ class _Turn:
         await repair(
             self.graph,
             self.config,
-            question=self.question,
+            asked=self.question,
             partial_text=self.translator.partial_text,
             partial_id=self.translator.partial_id,
             **({"note": note} if note else {}),

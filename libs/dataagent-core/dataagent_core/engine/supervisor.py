@@ -1,11 +1,16 @@
 """The supervisor: a graph in which a model hands the conversation to one of several agents.
 
 An outer graph with the supervisor and every agent as nodes over one thread. The supervisor answers
-small things itself or calls the tool `route`, which leaves its node for the agent's
-(`Command.PARENT`) and adds the call with its result to the outer thread, where the agent and later
-turns find them; the agent then answers the user. A message that names its agent does not run this
-graph (`agents/routing.py`). A node adds only new messages to the outer thread, so a long
-conversation is not written again with each turn.
+small things itself or calls `route`, which leaves its node for the agent's (`Command.PARENT`); that
+agent then speaks to the user. Where the message itself says who is meant, none of this runs
+(`agents/routing.py`). A node gives the outer thread what is new and no more, so a long conversation
+is not written down again with each turn. Above: `factory.py`. Below: the agents' own graphs.
+
+`route`: the supervisor's way to hand a conversation to an agent.
+
+It leaves the supervisor's node of the outer graph for the agent's, and puts the call with its
+result into the outer thread, where the agent and later turns find them. A name that there is not is
+an error the model can act on. Only the supervisor has it.
 """
 
 from __future__ import annotations
@@ -43,18 +48,18 @@ _NOT_TAKEN = "Not done: one agent answers, and another call has chosen it."
 
 
 def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
-    """The tool `route`, for these agents."""
+    """The tool, for these agents."""
 
     async def route(
         runtime: ToolRuntime[Any, Any],
         agent_name: str = "",
-        task_description: str = "",  # shown to the user as thinking
+        task_description: str = "",  # for who watches: it is shown as thinking
     ) -> Command[Any] | ToolMessage:
         call_id = runtime.tool_call_id or ""
         spec = next((each for each in agents if each.name == agent_name), None)
         if spec is None:
-            note = unknown_agent_note(str(agent_name or ""), agents)
-            return ToolMessage(note, name=ROUTE, tool_call_id=call_id, status="error")
+            told = unknown_agent_note(str(agent_name or ""), agents)
+            return ToolMessage(told, name=ROUTE, tool_call_id=call_id, status="error")
         update = {"messages": _close_calls(runtime.state["messages"], call_id, spec.name)}
         return Command(goto=spec.name, graph=Command.PARENT, update=update)
 
@@ -68,7 +73,7 @@ def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
 
 
 def _close_calls(messages: Sequence[BaseMessage], call_id: str, agent: str) -> list[BaseMessage]:
-    """The supervisor's messages since the question, with a result for each of its calls."""
+    """What the supervisor did about the question, each call with a result: none stays open."""
     last = max(at for at, each in enumerate(messages) if isinstance(each, HumanMessage))
     done = list(messages[last + 1 :])
     asking = done[-1]
@@ -85,9 +90,10 @@ def _close_calls(messages: Sequence[BaseMessage], call_id: str, agent: str) -> l
 
 
 def _arguments(names: Sequence[str]) -> dict[str, Any]:
-    """The JSON schema of `route`'s arguments.
+    """The JSON schema of what a model passes to `route`.
 
-    Only `route` itself checks the name, with a result that says what to do about a wrong one.
+    It is shown the names and nothing checks them but `route`, which says what to do about a wrong
+    one.
     """
     task = "What is wanted, whole, in the user's language."
     return {
@@ -108,8 +114,8 @@ SHARED_STATE_KEYS = (
     "_summarization_event",
     "_summarization_session_id",
 )
-"""The state that agents share: messages, what was moved to files, the plan, and the summary of a
-long conversation. Skills are an agent's own."""
+"""What an agent finds in the thread and leaves in it: what was said, what was moved to files, its
+plan, and where a long conversation was summed up. Its skills it lists itself: they are its own."""
 
 _MAX_TOKENS = 12_000
 _PROMPT = """You are DataAgent's supervisor. You decide who answers the user.
@@ -134,14 +140,14 @@ class RoutableAgent:
     """An agent the supervisor can hand over to."""
 
     spec: AgentSpec
-    assistant_id: str  # of its memory and rules
+    assistant_id: str  # whose memory and rules it works with
     graph: Graph
 
 
 def build_supervisor(
     model: BaseChatModel, routable: Sequence[RoutableAgent], middleware: Sequence[Middleware]
 ) -> Graph:
-    """The outer graph over agents whose graphs have the same state."""
+    """The outer graph over agents whose graphs keep the same things in a thread."""
     specs = [routable_agent.spec for routable_agent in routable]
     chooser: Graph = create_agent(
         model,
@@ -164,29 +170,29 @@ def describe_agents(agents: Sequence[AgentSpec]) -> str:
 
 
 def _work(routable_agent: RoutableAgent | None) -> lg.Work:
-    """The work of a node: run the agent on the thread, and return what changed in it.
+    """A node's work: let the agent go on with the thread, and return what changed in it.
 
-    The handover is recorded before the agent begins: from then on the run is also the agent's.
+    That an agent has it now is noted before it begins: from then on the run is its own as well.
     """
 
     async def work(
         agent: Graph, state: Mapping[str, Any], context: RunContext, recursion_limit: int
     ) -> dict[str, Any]:
-        shared = {name: state[name] for name in SHARED_STATE_KEYS if state.get(name) is not None}
-        agent_context = context
+        given = {name: state[name] for name in SHARED_STATE_KEYS if state.get(name) is not None}
+        asked_for = context
         if routable_agent is not None:
-            agent_context = replace(context, assistant_id=routable_agent.assistant_id)
+            asked_for = replace(context, assistant_id=routable_agent.assistant_id)
             if context.hand_over is not None:
-                await lg.catch_up()  # the supervisor's own text comes before it
+                await lg.catch_up()  # what the supervisor said is its own
                 await context.hand_over(routable_agent.spec.agent_id, routable_agent.spec.name)
-        after = await lg.invoke(agent, shared, agent_context, recursion_limit)
-        return thread_changes(shared, after)
+        after = await lg.invoke(agent, given, asked_for, recursion_limit)
+        return thread_changes(given, after)
 
     return work
 
 
 def thread_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What an agent changed in the thread."""
+    """What an agent adds to the thread it was given."""
     changed = {
         name: after[name]
         for name in SHARED_STATE_KEYS
@@ -202,10 +208,10 @@ def thread_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
 
 
 class ConversationFilter(AgentMiddleware[Any, Any, Any]):
-    """Hides the tool results of earlier turns from the supervisor.
+    """Shows the supervisor what user and agents said, and no tool's result of earlier turns.
 
-    So no file, page or database can request an agent, and a decision costs the same however long
-    the conversation is.
+    So nothing that came out of a file, a page or a database asks for an agent, and a decision
+    costs the same however long the conversation is.
     """
 
     async def awrap_model_call(
@@ -213,34 +219,34 @@ class ConversationFilter(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Call the model with the conversation alone."""
-        visible: Any = conversation_messages(request.messages)
-        return await handler(request.override(messages=visible))
+        """Leave out the rest."""
+        shown: Any = conversation_messages(request.messages)
+        return await handler(request.override(messages=shown))
 
 
 def conversation_messages(
     messages: Sequence[BaseMessage], most_tokens: int = _MAX_TOKENS
 ) -> list[BaseMessage]:
-    """The newest texts of user and agents, and all of the current turn."""
+    """The newest words of user and agents, and all of the turn that is under way."""
     start = max(
         (at for at, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0
     )
     current = list(messages[start:])
-    tokens_left = most_tokens - thread_tokens(current)
+    room = most_tokens - thread_tokens(current)
     earlier: list[BaseMessage] = []
     for message in reversed(messages[:start]):
-        text_message = _text_only(message)
-        if text_message is None:
+        spoken = _text_only(message)
+        if spoken is None:
             continue
-        tokens_left -= thread_tokens([text_message])
-        if tokens_left < 0:
+        room -= thread_tokens([spoken])
+        if room < 0:
             break
-        earlier.append(text_message)
+        earlier.append(spoken)
     return [*reversed(earlier), *current]
 
 
 def _text_only(message: BaseMessage) -> BaseMessage | None:
-    """The text of a message of user or agent as a message; None if there is none."""
+    """A message as words alone; None if it has none, or is not of user or agent."""
     if isinstance(message, HumanMessage):
         return HumanMessage(typed_text(message), id=message.id)
     if isinstance(message, AIMessage) and message.text:

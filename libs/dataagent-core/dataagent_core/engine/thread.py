@@ -1,15 +1,20 @@
-"""Changes to a thread beside those of its graph: repair after an interruption, and summaries.
+"""How a thread's messages take in new ones, quickly.
 
-A cancelled or failed turn loses its partial text and the results of tools that had finished, and
-leaves calls without results, which most providers refuse to continue from. `repair` adds all three,
-so that the next message continues from what the user saw.
+Deepagents' reducer builds an index of the whole thread at every step, several times a turn; in a
+conversation of hundreds of messages that is the largest part of what grows. Nearly always new
+messages are just appended; everything else is left to the original.
 
-`compact` summarises the older part of a thread, as deepagents does when a thread fills its model's
-window. The messages stay in the thread and in the history; the model sees the summary instead.
+Leaves a thread usable after its turn was cut off.
 
-`use_fast_reducer` replaces deepagents' reducer of messages where new messages are just appended:
-the original builds an index of the whole thread several times a turn, which is the largest part of
-the cost of a long conversation.
+A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves
+calls without results, which most providers refuse to continue from. `repair` puts all three right,
+so that the next message goes on from what the user saw.
+
+Puts the older part of a thread in short because its user asks for it.
+
+Deepagents does so by itself when a thread fills its model's window; this is the same, at once. The
+messages stay in the thread and in the history: what changes is what the model sees of them. Above:
+`executor.py`. Below: `middleware/history.py`, `graph.py`.
 """
 
 from __future__ import annotations
@@ -36,12 +41,9 @@ from dataagent_core.middleware import TokenCounter
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.models.messages import Thread
 
-logger = logging.getLogger(__name__)
-INTERRUPTED = "This call was stopped before it finished; it may have had effects."
-
 
 def use_fast_reducer(graph: Graph) -> Graph:
-    """The graph, with a message channel that appends where that is enough."""
+    """The graph, with its message channel appending where appending is all there is to do."""
     channel = message_channel(graph)
     if channel.reducer is _messages_delta_reducer:
         channel.reducer = reduce_messages
@@ -49,7 +51,7 @@ def use_fast_reducer(graph: Graph) -> Graph:
 
 
 def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
-    """The thread after some writes, as the original reducer returns it."""
+    """The thread after some writes: the same as the original, sooner."""
     thread = state if isinstance(state, Thread) else Thread(state or ())
     new: list[Any] = []
     for write in writes:
@@ -70,46 +72,49 @@ def _is_appended(message: Any) -> bool:
     )
 
 
+logger = logging.getLogger(__name__)
+INTERRUPTED = "This call was stopped before it finished; it may have had effects."
+
+
 async def repair(
     graph: Graph,
     config: Config,
     *,
-    question: HumanMessage | None = None,
+    asked: HumanMessage | None = None,
     partial_text: str = "",
     partial_id: str | None = None,
     note: str = INTERRUPTED,
 ) -> None:
-    """Complete the thread of an interrupted turn. Never raises: the turn's outcome matters more.
+    """Close the thread's open ends. Never raises: the turn's own outcome matters more.
 
-    `question` is added if the turn ended before its message reached the thread; open calls get
-    `note` as their result.
+    `asked` is put in if the turn ended before its message reached the thread.
     """
     try:
         state = await lg.snapshot(graph, config)
         known = [*state.messages, *state.results, *state.unmerged]
-        missing = missing_messages(known, question, partial_text, partial_id, note)
+        missing = missing_messages(known, asked, partial_text, partial_id, note)
         missing = [*state.unmerged, *missing]
         if state.has_finished:
             await lg.commit_finished(graph, config)
         if missing:
             await lg.add_messages(graph, config, missing)
     except StaleAttempt:
-        logger.warning("thread %s is owned by another process now", config.get("configurable"))
+        logger.warning("thread %s is another process's now", config.get("configurable"))
     except Exception:
         logger.exception("could not repair thread %s", config.get("configurable"))
 
 
 def missing_messages(
     messages: list[BaseMessage],
-    question: HumanMessage | None,
+    asked: HumanMessage | None,
     partial_text: str,
     partial_id: str | None,
     note: str,
 ) -> list[BaseMessage]:
-    """The messages that a thread lacks: question, results of open calls, text seen so far."""
+    """What the thread lacks: the question, results for open calls, the text seen so far."""
     missing: list[BaseMessage] = []
-    if question is not None and all(message.id != question.id for message in messages):
-        missing.append(question)
+    if asked is not None and all(message.id != asked.id for message in messages):
+        missing.append(asked)
     answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
     for message in messages:
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
@@ -131,7 +136,7 @@ def missing_messages(
 _NOTHING = "There is nothing to summarise: the conversation is its last turn already."
 _DONE = (
     "{count} earlier messages are summarised: about {before:,} tokens became {after:,}. "
-    "The history stays as you see it; the model continues from this summary.\n\n{summary}"
+    "The history stays as you see it; the model goes on from this summary.\n\n{summary}"
 )
 _INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 
@@ -139,27 +144,27 @@ _INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 async def compact(
     graph: Graph, config: Config, summarization: Summarization, context: RunContext
 ) -> AsyncGenerator[AnyEvent]:
-    """Summarise the thread and report it; the events end with a `DoneEvent`.
+    """Put the thread in short and say so; the events end with a `DoneEvent`.
 
-    If it fails or is stopped, the thread is unchanged.
+    Whatever goes wrong, and whoever stops it: the thread is as it was, or it is in short.
     """
     usage: dict[str, int] = {}
     if context.budget is not None:
         context.budget.reported = usage
     try:
-        report = await _compact_thread(graph, config, summarization, usage)
+        told = await _compact_thread(graph, config, summarization, usage)
     except Exception as error:
         yield error_event(error)
         yield DoneEvent(reason="failed", token_usage=usage or None)
         return
-    yield TextEvent(content=report, is_final=True)
+    yield TextEvent(content=told, is_final=True)
     yield DoneEvent(token_usage=usage or None)
 
 
 async def _compact_thread(
     graph: Graph, config: Config, summarization: Summarization, usage: dict[str, int]
 ) -> str:
-    """Write the summary to the thread; return the report for the user."""
+    """Do it; what its user is told."""
     thread = await lg.values(graph, config)
     messages = list(thread.get("messages", ()))
     before = thread.get(SUMMARIZATION_EVENT_KEY)

@@ -12,7 +12,7 @@ from dataagent_core.engine import AgentConfig, AgentFactory
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.thread import INTERRUPTED, missing_messages, repair
 
-QUESTION = HumanMessage("count them", id="q1")
+ASKED = HumanMessage("count them", id="q1")
 
 
 def calling(*call_ids: str) -> AIMessage:
@@ -26,7 +26,7 @@ def calling(*call_ids: str) -> AIMessage:
 def missing(messages: list[BaseMessage], **more: Any) -> list[tuple[str, str]]:
     """Type and text of what is added."""
     values: dict[str, Any] = {
-        "question": None,
+        "asked": None,
         "partial_text": "",
         "partial_id": None,
         "note": "stopped",
@@ -37,21 +37,21 @@ def missing(messages: list[BaseMessage], **more: Any) -> list[tuple[str, str]]:
 
 def test_whole_thread_lacks_nothing() -> None:
     result = ToolMessage("42", tool_call_id="c1")
-    thread: list[BaseMessage] = [QUESTION, calling("c1"), result, AIMessage("42.")]
-    assert missing(thread, question=QUESTION) == []
+    thread: list[BaseMessage] = [ASKED, calling("c1"), result, AIMessage("42.")]
+    assert missing(thread, asked=ASKED) == []
     assert missing([]) == []
 
 
 def test_question_that_did_not_reach_the_thread_is_added_first() -> None:
     before = [HumanMessage("hi", id="q0"), AIMessage("Hello.")]
-    found = missing(list(before), question=QUESTION, partial_text="Four", partial_id="a2")
+    found = missing(list(before), asked=ASKED, partial_text="Four", partial_id="a2")
     assert found == [("human", "count them"), ("ai", "Four")]
 
 
 def test_open_calls_get_a_result_and_finished_ones_keep_theirs() -> None:
     done = ToolMessage("done", tool_call_id="c2")
-    thread: list[BaseMessage] = [QUESTION, calling("c1", "c2", "c3"), done]
-    added = missing_messages(thread, QUESTION, "", None, "stopped")
+    thread: list[BaseMessage] = [ASKED, calling("c1", "c2", "c3"), done]
+    added = missing_messages(thread, ASKED, "", None, "stopped")
     assert [
         (m.tool_call_id, m.name, m.status, m.text) for m in added if isinstance(m, ToolMessage)
     ] == [
@@ -62,10 +62,10 @@ def test_open_calls_get_a_result_and_finished_ones_keep_theirs() -> None:
 
 
 def test_text_seen_so_far_is_added_under_its_own_id_once() -> None:
-    added = missing_messages([QUESTION], QUESTION, "Forty", "a9", "stopped")
+    added = missing_messages([ASKED], ASKED, "Forty", "a9", "stopped")
     assert [(m.type, m.text, m.id) for m in added] == [("ai", "Forty", "a9")]
     assert (
-        missing([QUESTION, AIMessage("Forty-two", id="a9")], partial_text="Forty", partial_id="a9")
+        missing([ASKED, AIMessage("Forty-two", id="a9")], partial_text="Forty", partial_id="a9")
         == []
     )
 
@@ -73,8 +73,8 @@ def test_text_seen_so_far_is_added_under_its_own_id_once() -> None:
 async def test_repair_closes_an_empty_thread_with_the_question(factory: AgentFactory) -> None:
     graph = lg.bind(factory.create_agent(AgentConfig("agent"))[0], InMemorySaver())
     config = lg.thread("s", 10)
-    await repair(graph, config, question=QUESTION, partial_text="Fo", partial_id="a1")
-    await repair(graph, config, question=QUESTION, partial_text="Fo", partial_id="a1")
+    await repair(graph, config, asked=ASKED, partial_text="Fo", partial_id="a1")
+    await repair(graph, config, asked=ASKED, partial_text="Fo", partial_id="a1")
     state = await lg.snapshot(graph, config)
     assert [(m.type, m.text) for m in state.messages] == [("human", "count them"), ("ai", "Fo")]
     assert (state.results, state.interrupts) == ([], ())
@@ -84,7 +84,7 @@ async def test_repair_that_fails_is_logged_and_not_raised(
     factory: AgentFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
     graph, _ = factory.create_agent(AgentConfig("agent"))  # bound to no saver
-    await repair(graph, lg.thread("s", 10), question=QUESTION)
+    await repair(graph, lg.thread("s", 10), asked=ASKED)
     assert "could not repair thread" in caplog.text
 
 
