@@ -7,7 +7,7 @@ packages, runs or rights. Above: `registry.py`, `service.py`. Below: `storage/`.
 Which tools there are to bind: as the engine has them, and as rows with a number.
 
 A tool's number is given when it is first seen and never changes or is given again; MCP tools are
-rows of the same catalogue. Above: `store.py` keeps them, `middleware/tool_policy.py` holds agents
+rows of the same catalogue. Above: `store.py` keeps them, `middleware/guard.py` holds agents
 to them. Below: nothing.
 """
 

@@ -23,13 +23,13 @@ from typing import Any, Final
 
 from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
-from deepagents.middleware import _utils as prompts
 from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.calls import append_to_prompt
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager
 from dataagent_core.workspace.current_run import run_or_default
 from dataagent_core.workspace.project import Project
@@ -180,7 +180,7 @@ class ProjectMiddleware(AgentMiddleware[Any, Any, Any]):
         """Add it to the prompt."""
         memory = await self._workers.run(self._project.memory)
         told = project_prompt(str(self._project.root), memory)
-        added = prompts.append_to_system_message(request.system_message, told)
+        added = append_to_prompt(request.system_message, told)
         return await handler(request.override(system_message=added))
 
 

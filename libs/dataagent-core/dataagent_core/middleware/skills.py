@@ -24,9 +24,6 @@ from weakref import WeakKeyDictionary
 
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
-from deepagents.middleware._utils import (
-    append_to_system_message,  # what deepagents' own middleware appends with
-)
 from deepagents.middleware.skills import SkillsMiddleware as DeepSkills
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -36,6 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.calls import append_to_prompt
 from dataagent_core.skills import Folders, SkillLibrary, SkillSet, SkillText, skill_folders
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.current_run import run_or_default
@@ -200,7 +198,7 @@ class _ListSection:
     def append_to(self, system: SystemMessage | None) -> SystemMessage:
         """The system message and the list; an agent's own never changes, so this is made once."""
         if self._prompt is None or self._prompt[0] is not system:
-            self._prompt = (system, _append_text(system, self._section))
+            self._prompt = (system, append_to_prompt(system, self._section))
         return self._prompt[1]
 
 
@@ -213,12 +211,3 @@ def _with_skill(messages: list[AnyMessage], name: str, text: str) -> list[AnyMes
             changed = message.model_copy(update={"content": asked})
             return [*messages[:index], changed, *messages[index + 1 :]]
     return messages
-
-
-def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
-    """The system message with more text; plain text stays plain, which is the quickest to count."""
-    # text or blocks
-    content: Any = None if system is None else system.content
-    if content is None or isinstance(content, str):
-        return SystemMessage(f"{content}\n\n{text}" if content else text)
-    return append_to_system_message(system, text)

@@ -11,19 +11,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from deepagents.middleware import _utils as prompts
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware as DeepPatch
 from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
-from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.types import Command
 
+from dataagent_core.middleware.calls import append_to_prompt
 from dataagent_core.models.messages import Thread
-
-ToolOutcome = ToolMessage | Command[Any]
-_ONE_LIST = (
-    "Call `write_todos` once, with the whole list; parallel calls would overwrite each other."
-)
 
 
 class NoParentNotifier(AgentMiddleware[Any, Any, Any]):
@@ -66,7 +60,7 @@ class PatchToolCalls(DeepPatch):
 
 
 class TodoList(TodoListMiddleware[Any, Any]):
-    """The plan tool; parallel calls are refused as they run."""
+    """The plan tool; the guard refuses parallel calls of it."""
 
     # the graph gets no step for it
     after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType]
@@ -84,19 +78,8 @@ class TodoList(TodoListMiddleware[Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Add how to use the plan to the prompt, as deepagents adds its own sections."""
-        added = prompts.append_to_system_message(request.system_message, self.system_prompt)
+        added = append_to_prompt(request.system_message, self.system_prompt)
         return await handler(request.override(system_message=added))
-
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
-    ) -> ToolOutcome:
-        """Refuse `write_todos` when the same message calls it twice."""
-        call = request.tool_call
-        if call["name"] == "write_todos" and _is_repeated(request):
-            return ToolMessage(
-                _ONE_LIST, tool_call_id=call["id"] or "", name=call["name"], status="error"
-            )
-        return await handler(request)
 
 
 def _is_whole(messages: Sequence[BaseMessage]) -> bool:
@@ -112,11 +95,3 @@ def _is_whole(messages: Sequence[BaseMessage]) -> bool:
         elif isinstance(message, ToolMessage):
             open_calls.discard(message.tool_call_id)
     return not open_calls
-
-
-def _is_repeated(request: ToolCallRequest) -> bool:
-    state: Any = request.state
-    for message in reversed(state["messages"]):
-        if isinstance(message, AIMessage):
-            return sum(call["name"] == "write_todos" for call in message.tool_calls) > 1
-    return False

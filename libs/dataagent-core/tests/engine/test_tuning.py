@@ -38,7 +38,7 @@ from dataagent_core.engine.tuning import (
     untraced_hooks,
 )
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware import TodoList, approvals_middleware
+from dataagent_core.middleware import ApprovalRules, ApprovalsMiddleware, TodoList
 from dataagent_core.models.messages import Thread
 from dataagent_core.models.rule_based import Call
 from dataagent_core.models.scripted import ScriptedChatModel
@@ -281,7 +281,7 @@ async def test_approvals_leave_no_class_behind() -> None:
     agent: Any = create_agent(
         ScriptedChatModel([Call("send", {"text": "a"}), "sent"]),
         tools=[send],
-        middleware=[approvals_middleware({"send": "Send a text."})],
+        middleware=[ApprovalsMiddleware(ApprovalRules({"send": "Send a text."}))],
         checkpointer=InMemorySaver(),
     )
 

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from dataagent_core.middleware import ToolErrorMiddleware, approvals_middleware
+from dataagent_core.middleware import ApprovalRules, ApprovalsMiddleware, ToolObserver
 from dataagent_core.models.rule_based import Call
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
@@ -21,9 +21,8 @@ def send(text: str) -> str:
 
 
 def gated(agent_with: AgentWith, turns: list[Any]) -> Any:
-    return agent_with(
-        turns, [approvals_middleware({"send": "Send a text."}), ToolErrorMiddleware()], [send]
-    )
+    approvals = ApprovalsMiddleware(ApprovalRules({"send": "Send a text."}))
+    return agent_with(turns, [approvals, ToolObserver()], [send])
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,9 @@ async def test_a_gated_call_waits_for_one_of_four_decisions(
         "name": "send",
         "args": {"text": "a"},
         "description": "Send a text.",
+        "args_schema": ANY,
     }
+    assert interrupt.value["args_schema"]["required"] == ["text"]
     resume: Any = Command(resume={interrupt.id: decision})
     [(status, text)] = await agent.results(resume, auto_approve=False)
     assert status == outcome[0]
@@ -75,7 +76,7 @@ async def test_nobody_is_asked_about_a_tool_that_the_agent_does_not_have(
 ) -> None:
     agent = agent_with(
         [Call("shell", {"command": "ls"}), "done"],
-        [approvals_middleware(), ToolErrorMiddleware()],
+        [ApprovalsMiddleware(), ToolObserver()],
         [send],
     )
     [(status, text)] = await agent.results(auto_approve=False)
