@@ -37,8 +37,6 @@ from dataagent_core.engine.agent import Agent, RunDefaults
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig, define
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.supervisor import RoutableAgent, build_supervisor
-from dataagent_core.engine.thread import use_fast_reducer
-from dataagent_core.engine.tuning import lazy_subagents, untraced_hooks, without_version_lookup
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
@@ -72,7 +70,7 @@ from dataagent_core.middleware import (
     preview,
     summarization,
 )
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization, untraced_hooks, use_fast_reducer
 from dataagent_core.models.factory import close_model
 from dataagent_core.models.merge import with_token_sink
 from dataagent_core.sandbox import LocalRunner, Sandboxes
@@ -334,7 +332,7 @@ class AgentFactory:
         parts = self._parts_of(config)
         backend = self._backend(parts, config.skill_folders)
         middleware = self._middleware(config, parts, model, backend)
-        with untraced_hooks(), without_version_lookup(), lazy_subagents():
+        with untraced_hooks():
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],

@@ -35,8 +35,8 @@ from dataagent_core.agents.routing import unknown_agent_note
 from dataagent_core.agents.types import SUPERVISOR, AgentSpec
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Graph
-from dataagent_core.engine.thread import use_fast_reducer
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.upstream import use_fast_reducer
 from dataagent_core.models.messages import thread_tokens, typed_text
 
 ROUTE = "route"

@@ -19,12 +19,6 @@ from dataagent_core.middleware.guard import (
     ToolGuard,
     ToolSource,
 )
-from dataagent_core.middleware.history import (
-    FileToolsMiddleware,
-    PlainContent,
-    TokenCounter,
-    summarization,
-)
 from dataagent_core.middleware.limits import BudgetMiddleware
 from dataagent_core.middleware.mcp_tools import ConfiguredMcp, UserServers
 from dataagent_core.middleware.memory import MEMORY_PATH, AgentMemoryMiddleware, ProjectMiddleware
@@ -37,7 +31,15 @@ from dataagent_core.middleware.observers import (
 )
 from dataagent_core.middleware.shell import ShellMiddleware
 from dataagent_core.middleware.skills import SkillsMiddleware
-from dataagent_core.middleware.steps import NoParentNotifier, PatchToolCalls, TodoList
+from dataagent_core.middleware.upstream import (
+    FileToolsMiddleware,
+    NoParentNotifier,
+    PatchToolCalls,
+    PlainContent,
+    TodoList,
+    TokenCounter,
+    summarization,
+)
 
 __all__ = [
     "CHECKS",

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from dataagent_core.identity.budgets import RunBudget
 from dataagent_core.middleware.calls import ModelHandler, run_of
-from dataagent_core.middleware.history import TokenCounter
+from dataagent_core.middleware.upstream import TokenCounter
 from dataagent_core.models.messages import thread_tokens
 
 EXPECTED_OUTPUT_TOKENS = 500

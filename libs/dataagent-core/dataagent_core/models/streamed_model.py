@@ -24,7 +24,7 @@ from langchain_core.language_models.chat_models import agenerate_from_stream
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from dataagent_core.models.chunks import Piece, text_chunk
+from dataagent_core.models.chunks import Piece, answer_chunk
 
 T = TypeVar("T")
 
@@ -48,12 +48,6 @@ class StreamedChatModel(BaseChatModel):
     ) -> AsyncGenerator[Piece]:
         """The answer, piece by piece. Chunks carry no id: LangChain gives the message one."""
 
-    def _get_invocation_params(
-        self, stop: list[str] | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        """As LangChain's, which asks under a deprecated name and silences the warning each time."""
-        return {**self.asdict(), "stop": stop, **kwargs}
-
     async def _astream(
         self,
         messages: list[BaseMessage],
@@ -63,7 +57,7 @@ class StreamedChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         async with aclosing(self.pieces(messages, stop, **kwargs)) as pieces:
             async for piece in pieces:
-                yield text_chunk(piece) if isinstance(piece, str) else piece
+                yield answer_chunk(piece) if isinstance(piece, str) else piece
 
     async def _agenerate(
         self,

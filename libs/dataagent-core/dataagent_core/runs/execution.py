@@ -50,7 +50,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import Budgets
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization
 from dataagent_core.runs.admission import Accounts
 from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.cluster.bus import Control, LocalBus, Subscription

@@ -31,7 +31,7 @@ from dataagent_core.errors import (
 )
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization
 from dataagent_core.session.store import (
     ConversationQuota,
     ConversationStore,

@@ -83,14 +83,14 @@ async def test_an_agent_that_has_no_tool_is_told_to_do_without_and_still_plans()
 
 
 def test_a_guard_checks_in_the_one_order_that_is_written_down() -> None:
-    assert CHECKS == (
+    assert (
         SingleTodoList,
         McpAccess,
         BoundTools,
         RunRulesCheck,
         TenantFeatures,
         ToolCallBudget,
-    )
+    ) == CHECKS
     given = [ToolCallBudget(), RunRulesCheck(()), BoundTools(frozenset()), SingleTodoList()]
     made = [type(check) for check in ToolGuard(given).checks]
     assert made == [SingleTodoList, BoundTools, RunRulesCheck, ToolCallBudget]

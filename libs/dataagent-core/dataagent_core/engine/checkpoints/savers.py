@@ -35,7 +35,8 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
+
+from dataagent_core.middleware.upstream import DeltaSnapshot
 
 Fence = Callable[[], Awaitable[None]]
 """Raises `StaleAttempt` for a run that is no longer this process's."""
@@ -150,10 +151,10 @@ def _copy_containers(value: Any) -> Any:
             key: _copy_containers(item) if type(item) in _CONTAINERS else item
             for key, item in value.items()
         }
-    return _DeltaSnapshot(_copy_containers(value.value)) if kind is _DeltaSnapshot else value
+    return DeltaSnapshot(_copy_containers(value.value)) if kind is DeltaSnapshot else value
 
 
-_CONTAINERS = frozenset({list, dict, _DeltaSnapshot})
+_CONTAINERS = frozenset({list, dict, DeltaSnapshot})
 
 
 class Checkpoints(ABC):

@@ -35,13 +35,12 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
 from sqlalchemy import Connection
 
 from dataagent_core.engine.checkpoints.savers import CachingSerialiser, Checkpoints, check_fence
-from dataagent_core.engine.thread import reduce_messages
+from dataagent_core.middleware.upstream import DeltaSnapshot, reduce_messages
 from dataagent_core.models.messages import Thread
 from dataagent_core.storage import Database
 
@@ -221,12 +220,12 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
                 ]
             )
             writes = [value for _, _, value in history["writes"]]
-            seed = history.get("seed", _DeltaSnapshot(()))
-            if not isinstance(seed, _DeltaSnapshot) or _has_overwrite(writes):
+            seed = history.get("seed", DeltaSnapshot(()))
+            if not isinstance(seed, DeltaSnapshot) or _has_overwrite(writes):
                 return history
             thread = reduce_messages(Thread(seed.value), writes)
         self._cache.keep(*_thread_of(found.config), _checkpoint_id(found.config), thread)
-        return {"seed": _DeltaSnapshot(thread), "writes": []}
+        return {"seed": DeltaSnapshot(thread), "writes": []}
 
     def _extend_cached(self, saver: _UnitSaver, found: CheckpointTuple) -> Thread | None:
         """The thread, if it is known as of this checkpoint or of the one before it."""
