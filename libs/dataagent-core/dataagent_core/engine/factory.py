@@ -1,14 +1,8 @@
-"""An `AgentConfig` → a compiled graph and its backend, each built once.
+"""Builds an `AgentConfig` into a compiled graph and its backend, each once.
 
 Graphs know no user: whose files, memory and rules apply comes with each run as a `RunContext`, and
-what a run does not say stands in the agent (`agent.py`). A factory is given what it works with, or
-opens it itself, when it is first needed, and closes that.
-
-The workspace of the run's user, with commands that run in the conversation's sandbox.
-
-File tools act on the workspace itself, with its quota and its approvals; `execute` runs where
-`execute_python` does, and sees the same files below `/workspace`. Above: `factory.py`. Below:
-`workspace/`, `sandbox/`.
+what a run does not say stands in the agent (`agent.py`). A factory uses the resources it is given;
+those it opens itself it also closes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types and helpers that the middleware around model and tool calls shares."""
+"""Types and functions that the middleware around model and tool calls shares."""
 
 from __future__ import annotations
 

@@ -1,16 +1,10 @@
-"""Skills: their names and descriptions in every prompt, their text when they are used.
+"""Lists the user's skills in every prompt and gives out their instructions when they are used.
 
 deepagents' `SkillsMiddleware` lists its sources once per conversation, in a graph step of its own,
-keeps the list in the thread, and leaves a pinned skill's text there for good. This one asks the
-library in front of each model call instead: what changed is seen at once, nothing is kept in
-checkpoints, a turn has one step less, and the skill a user chose is there for that run only. It
-comes from the run's context, where no message, file or tool result can put it. A skill's text is
-advice: the tools an agent has are those it is bound to. Above: `engine/`. Below: `skills/`.
-
-`activate_skill`: the instructions of a skill, when the model finds that it fits the task.
-
-Which skills there are for whom is `skills/`'s matter; what they say is advice to the model and
-grants nothing. Above: `middleware/skills.py` gives the tool to agents.
+and leaves the list and a pinned skill's text in the thread. This one asks the library before each
+model call: a change is seen at once, nothing is in checkpoints, and the skill that a user chose
+holds for that run only. It comes from the run's context, where no message, file or tool result can
+put it. A skill's text is advice and grants nothing.
 """
 
 from __future__ import annotations

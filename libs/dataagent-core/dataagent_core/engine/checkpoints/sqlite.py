@@ -1,14 +1,10 @@
-"""LangGraph's SQLite saver on our database's own threads.
+"""LangGraph's SQLite saver on our database's own threads, with a cache of recent threads.
 
 `AsyncSqliteSaver` hops to a thread for every statement and holds a lock around it; here each call
-is one unit of work of `SqliteDatabase`, so that checkpoints share its commits.
-
-Threads as their last checkpoints left them, so that a turn reads only what the last one wrote.
-
-LangGraph keeps a thread's messages as writes on a chain of checkpoints and puts them together anew
-at every turn. What a checkpoint stands for never changes, so the thread that was put together for
-one is kept under the checkpoint's id; the next turn adds the writes since. The oldest go when all
-of them together hold too many messages.
+is one unit of work of `SqliteDatabase`, so that checkpoints share its commits. LangGraph stores a
+thread's messages as writes on a chain of checkpoints and joins them at every turn. What a
+checkpoint stands for never changes, so the joined thread is cached under the checkpoint's id; the
+next turn adds the writes since.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
