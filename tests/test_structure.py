@@ -65,7 +65,6 @@ def test_terminal_and_server_depend_on_the_core() -> None:
 
 @requirement("R7.1")
 def test_all_middleware_is_langchains() -> None:
-    """Whatever of that room calls itself so, wherever it stands."""
     found = [
         (path.stem, node.name)
         for path in (CORE / "middleware").glob("*.py")
@@ -76,7 +75,7 @@ def test_all_middleware_is_langchains() -> None:
         getattr(importlib.import_module(f"dataagent_core.middleware.{module}"), name)
         for module, name in found
     ]
-    assert len(made) >= 8
+    assert len(made) >= 5
     assert [each for each in made if not issubclass(each, AgentMiddleware)] == []
 
 

@@ -1,8 +1,8 @@
-"""Agents as folders: `packages/NAME/AGENTS.md`, with `skills/` beside it.
+"""Reads agents from folders: `packages/NAME/AGENTS.md`, with `skills/` beside it.
 
-AGENTS.md is the agent's prompt; front matter at its top may say more. A package that cannot be read
-is named in the log with the reason and left out: nobody else's agent suffers from it. Folders named
-later win, so that one of ours can be replaced. Above: `registry.py`. Below: nothing.
+AGENTS.md is the agent's prompt; front matter at its top may add fields. A package that cannot be
+read is logged with the reason and left out. Folders named later win, so that a package can replace
+one of ours.
 """
 
 from __future__ import annotations

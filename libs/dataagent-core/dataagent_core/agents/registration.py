@@ -1,8 +1,8 @@
-"""Agents that programs bring along: compiled LangGraphs, as agents of the product.
+"""Registers agents that programs bring along as compiled LangGraphs.
 
 A module registers its agent when it is imported, and is imported because `DATAAGENT_AGENT_MODULES`
-names it, or because a package names it among its entry points (`dataagent.agents`). What the graph
-does is its own: its model, its tools, its approvals.
+names it, or because a package names it among its entry points (`dataagent.agents`). The graph has
+its own model, tools and approvals.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Which agents there are: built-in ones, packages and those that were created, as one list.
+"""Lists all agents: built-in ones, packages and those that were created.
 
-A process keeps what it read from the database, and reads again when the version there has grown: at
-once after its own changes, when another process tells of one, and after a look once a second. So
-choosing an agent reads nothing. Above: `service.py`, `engine/`, `runs/`. Below: `store.py`,
-`packages.py`, `builtin.py`.
+A process caches what it read from the database and reads again when the version there has grown:
+after its own changes, when another process announces one, and after a check once a second. So
+choosing an agent reads nothing.
 """
 
 from __future__ import annotations

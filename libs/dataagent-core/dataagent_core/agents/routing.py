@@ -1,10 +1,9 @@
-"""Which agent a message goes to, where the message itself says so. No model, no I/O.
+"""Chooses an agent for a message where the message itself names one. No model, no I/O.
 
-The first three rules of the supervisor: the user names an agent, attached files, a skill. They look
-at the fields of a request and at what the user typed, never at the content of a file or a tool's
-result, which is why they are given nothing else. What a user quotes or pastes as code is not what
-they say: markers in it count for nothing. Where no rule applies the supervisor's model decides
-(`engine/supervisor.py`).
+These are the first three rules of the supervisor: the user names an agent, attached files, a skill.
+They see the fields of a request and the user's own text, never the content of a file or a tool's
+result. Markers in quoted text and in code do not count. Where no rule applies the supervisor's
+model decides (`engine/supervisor.py`).
 """
 
 from __future__ import annotations

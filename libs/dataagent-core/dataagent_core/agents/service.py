@@ -1,8 +1,7 @@
-"""Agents as people see and change them: list, create, bind tools, delete.
+"""Lists, creates, binds and deletes agents for people.
 
-Who may is the door's to ask; what an agent's state allows is decided here. An agent that works is
-left alone: whether it does is read from the runs, so it holds across processes. Above: the server.
-Below: `registry.py`, `store.py`.
+The caller checks the user's rights. An agent with a run under way is not changed: that is read from
+the runs, so it holds across processes.
 """
 
 from __future__ import annotations

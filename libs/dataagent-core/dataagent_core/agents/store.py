@@ -1,14 +1,8 @@
-"""Agents, tools and bindings in the database.
+"""Stores agents, tools and bindings in the database.
 
-Every change holds the row that counts the versions, so changes come one after the other on every
-database: a set of bindings is replaced as a whole, never mixed with another's. Knows nothing of
-packages, runs or rights. Above: `registry.py`, `service.py`. Below: `storage/`.
-
-Which tools there are to bind: as the engine has them, and as rows with a number.
-
-A tool's number is given when it is first seen and never changes or is given again; MCP tools are
-rows of the same catalogue. Above: `store.py` keeps them, `middleware/tool_policy.py` holds agents
-to them. Below: nothing.
+Every change locks the row with the version, so changes come one after the other on every database
+and a set of bindings is replaced as a whole. Tools are rows of one catalogue, those of MCP servers
+among them; a tool gets its number when it is first seen, and no other tool ever has it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""What an agent is, as data: no tool object, no database, and no graph but one it was given.
+"""What an agent is, as data, and what it may be called.
 
-Above: `registry.py` knows which agents there are, `engine/` builds them. Below: nothing.
-
-What agents may be called. Pure.
-
-A custom agent's id is made by us and has a form nothing else has: so that one that is gone is known
-to be gone, where any other unknown name may be just a place for memories.
+The id of a created agent has a form that no other name has: so an id of a deleted agent is
+recognised, where any other unknown name may just have memories of its own.
 """
 
 from __future__ import annotations

@@ -45,14 +45,18 @@ from dataagent_core.engine import (
     tune_process,
 )
 from dataagent_core.engine.executors import SessionExecutors
-from dataagent_core.engine.factory import Middleware
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import Principal
 from dataagent_core.identity.budgets import BudgetLimits, Budgets
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.identity.usage import UsageRecorder
 from dataagent_core.mcp.hub import McpHub
-from dataagent_core.middleware import BudgetMiddleware, TenantFeaturesMiddleware
+from dataagent_core.middleware import (
+    BudgetMiddleware,
+    TenantFeatures,
+    ToolCallBudget,
+    ToolCheck,
+)
 from dataagent_core.runs.admission import Accounts, Admission
 from dataagent_core.runs.agents import Agents, SkillService, agent_config, open_agents
 from dataagent_core.runs.cluster.peers import Peers, Role, open_peers
@@ -169,7 +173,7 @@ class AgentNames:
         self._registry = registry
 
     def __call__(self, name: str) -> Sequence[str]:
-        """As `middleware.limits.NamesOf`; a name that is no agent's is its own."""
+        """As `middleware.guard.NamesOf`; a name that is no agent's is its own."""
         found = None if self._registry is None else self._registry.find(name)
         return (name,) if found is None else names_of(found)
 
@@ -186,12 +190,10 @@ class UsageLimits:
     agent_names: AgentNames = field(default_factory=AgentNames)
 
     @property
-    def around_calls(self) -> list[Middleware]:
-        """What model and tool calls are wrapped in. Any run may come with a budget of its own."""
-        switches = (
-            [TenantFeaturesMiddleware(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
-        )
-        return [*switches, BudgetMiddleware()]
+    def checks(self) -> list[ToolCheck]:
+        """Checks of each tool call. Any run may come with a budget of its own."""
+        features = [TenantFeatures(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
+        return [*features, ToolCallBudget()]
 
 
 def open_limits(
@@ -546,9 +548,9 @@ def _factory(
         components.workspaces,
         tools=[*ours, *get_all_tools(settings.agent_modules, taken=taken)],
         sandboxes=components.sandboxes,
-        around_tools=observers.around_tools,
-        around_calls=[*observers.around_calls, *components.limits.around_calls],
-        on_denied=observers.tool_denied,
+        checks=components.limits.checks,
+        observers=observers.of_calls,
+        around_models=[*observers.around_models, BudgetMiddleware()],
         mcp=McpTools(mcp.gateway, components.files.store),
         undo=components.undo,
     )

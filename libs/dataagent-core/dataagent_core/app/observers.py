@@ -8,13 +8,11 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from langchain.agents.middleware.types import ToolCallRequest
-
 from dataagent_core.audit import AuditLog
 from dataagent_core.config import Settings
 from dataagent_core.data.query_observer import QueryObserver
 from dataagent_core.engine.factory import Middleware
-from dataagent_core.middleware import AuditMiddleware, McpCallTracing, TracingMiddleware
+from dataagent_core.middleware import CallAudit, CallObserver, CallTracing, ModelTracing
 from dataagent_core.sandbox.observer import CodeObserver
 from dataagent_core.storage import Database
 from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, open_traces
@@ -39,21 +37,15 @@ class Observers:
         return CodeObserver(self.audit, self.metrics, self.traces)
 
     @property
-    def around_tools(self) -> list[Middleware]:
-        """What tool calls that were approved are wrapped in."""
-        followed: list[Middleware] = [McpCallTracing()] if self.traces.has_langsmith else []
-        return [AuditMiddleware(self.audit, self.metrics), *followed]
-
-    def tool_denied(self, request: ToolCallRequest) -> None:
-        """Hear of a tool call that was refused before it could run."""
-        AuditMiddleware(self.audit, self.metrics).denied(request)
-        if self.traces.is_on:
-            TracingMiddleware(self.traces).denied(request)
+    def of_calls(self) -> list[CallObserver]:
+        """Observers of tool calls."""
+        audit = CallAudit(self.audit, self.metrics)
+        return [CallTracing(self.traces), audit] if self.traces.is_on else [audit]
 
     @property
-    def around_calls(self) -> list[Middleware]:
-        """What all model and tool calls are wrapped in: nothing unless somebody traces."""
-        return [TracingMiddleware(self.traces)] if self.traces.is_on else []
+    def around_models(self) -> list[Middleware]:
+        """Middleware around model calls: none unless traces are on."""
+        return [ModelTracing(self.traces)] if self.traces.is_on else []
 
 
 async def open_observers(

@@ -1,9 +1,8 @@
-"""An agent as a library user gets it: a compiled graph that knows for whom it runs by itself.
+"""A compiled graph with defaults for runs that come without a context.
 
-One graph serves all users, and each run says for whom it is (`RunContext`). A server says so with
-every run. A script says it once, in the `AgentConfig`: what stands there goes with the agent and is
-taken for every run that comes without a context, through the executor or by the graph's own
-methods.
+One graph serves all users, and each run says for whom it is (`RunContext`). A server passes one
+with every run. A script says it once, in the `AgentConfig`, and that holds for every run without a
+context, through the executor or by the graph's own methods.
 """
 
 # pyright: reportUnknownMemberType=false

@@ -1,9 +1,7 @@
-"""What defines an agent's graph, and what only one run of it needs.
-
-An agent as data (`AgentSpec`) → how to build it (`AgentConfig`), helpers included. Pure.
+"""Defines how an agent's graph is built: `AgentConfig`, also made of an `AgentSpec`.
 
 The same agent gets the same definition whether it is chosen directly or by the supervisor, so both
-use one graph. Above: `app/assembly.py`, `factory.py`. Below: `agents/types.py`.
+use one graph.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from dataagent_core.errors import BadInput
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization
 from dataagent_core.models.messages import with_files
 from dataagent_core.models.token_stream import stream_answers
 

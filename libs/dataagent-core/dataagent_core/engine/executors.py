@@ -13,7 +13,7 @@ from dataagent_core.engine.executor import AgentExecutor
 from dataagent_core.engine.factory import AgentFactory
 from dataagent_core.errors import Misconfigured
 from dataagent_core.hitl import HITLHandler
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization
 from dataagent_core.session import ConversationStore, SessionStore
 
 

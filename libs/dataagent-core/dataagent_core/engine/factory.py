@@ -1,14 +1,8 @@
-"""An `AgentConfig` → a compiled graph and its backend, each built once.
+"""Builds an `AgentConfig` into a compiled graph and its backend, each once.
 
 Graphs know no user: whose files, memory and rules apply comes with each run as a `RunContext`, and
-what a run does not say stands in the agent (`agent.py`). A factory is given what it works with, or
-opens it itself, when it is first needed, and closes that.
-
-The workspace of the run's user, with commands that run in the conversation's sandbox.
-
-File tools act on the workspace itself, with its quota and its approvals; `execute` runs where
-`execute_python` does, and sees the same files below `/workspace`. Above: `factory.py`. Below:
-`workspace/`, `sandbox/`.
+what a run does not say stands in the agent (`agent.py`). A factory uses the resources it is given;
+those it opens itself it also closes.
 """
 
 from __future__ import annotations
@@ -37,41 +31,40 @@ from dataagent_core.engine.agent import Agent, RunDefaults
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig, define
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.supervisor import RoutableAgent, build_supervisor
-from dataagent_core.engine.thread import use_fast_reducer
-from dataagent_core.engine.tuning import lazy_subagents, untraced_hooks, without_version_lookup
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
     CODE_TOOLS,
     MEMORY_PATH,
-    AddressApprovals,
     AgentMemoryMiddleware,
-    CodeChangesMiddleware,
+    ApprovalRules,
+    ApprovalsMiddleware,
+    BoundTools,
+    CallObserver,
+    CodeChanges,
     ConfiguredMcp,
-    FileOperationMiddleware,
+    FileOperations,
     FileToolsMiddleware,
-    McpApprovals,
-    McpCalls,
-    McpToolsMiddleware,
+    McpAccess,
     NoParentNotifier,
     PatchToolCalls,
     PlainContent,
     ProjectMiddleware,
-    RunRulesMiddleware,
-    SecretsMiddleware,
+    RunRulesCheck,
     ShellMiddleware,
+    SingleTodoList,
     SkillsMiddleware,
     TodoList,
     TokenCounter,
-    ToolErrorMiddleware,
-    ToolPolicyMiddleware,
-    approvals_middleware,
+    ToolCheck,
+    ToolGuard,
+    ToolObserver,
+    ToolSource,
     gated_tools,
     preview,
     summarization,
 )
-from dataagent_core.middleware.calls import OnDenied
-from dataagent_core.middleware.history import Summarization
+from dataagent_core.middleware.upstream import Summarization, untraced_hooks, use_fast_reducer
 from dataagent_core.models.factory import close_model
 from dataagent_core.models.merge import with_answer_stream
 from dataagent_core.sandbox import LocalRunner, Sandboxes
@@ -170,9 +163,9 @@ class AgentFactory:
         workspaces: UserWorkspaceManager | None = None,
         *,
         tools: Sequence[BaseTool] | None = None,
-        around_tools: Sequence[Middleware] = (),
-        around_calls: Sequence[Middleware] = (),
-        on_denied: OnDenied | None = None,
+        checks: Sequence[ToolCheck] = (),
+        observers: Sequence[CallObserver] = (),
+        around_models: Sequence[Middleware] = (),
         skills: SkillLibrary | None = None,
         sandboxes: Sandboxes | None = None,
         mcp: McpTools | None = None,
@@ -181,19 +174,19 @@ class AgentFactory:
         """Without `settings` those of the environment hold, without `workspaces` those they name.
 
         `tools` are given to every agent that is bound to them, beside its own; unless given, the
-        built-in ones that need nothing but settings. `around_tools` wraps the calls that were
-        approved, `around_calls` all of models and tools. `on_denied` is told of calls of tools that
-        are not bound. With `sandboxes` agents can execute commands in them, with `mcp` use what MCP
-        servers offer. `undo` is told what they change in a project.
+        built-in ones that need nothing but settings. `checks` are made of each tool call beside the
+        agent's own, `observers` see each call, `around_models` wraps calls of models. With
+        `sandboxes` agents can execute commands in them, with `mcp` use the tools of MCP servers.
+        `undo` records their changes in a project.
         """
         self._settings = settings or Settings()
         self._owns_workspaces = workspaces is None
         self._close_callbacks: list[Callable[[], Awaitable[object]]] = []
         self._workspaces = workspaces or self._own_workspaces()
         self._tools = self._builtin_tools() if tools is None else list(tools)
-        self._around_approved = list(around_tools)
-        self._around_calls = list(around_calls)
-        self._on_denied = on_denied
+        self._checks = tuple(checks)
+        self._observers = tuple(observers)
+        self._around_models = tuple(around_models)
         self._skills = skills
         self._sandboxes = sandboxes
         self._mcp = mcp
@@ -333,7 +326,7 @@ class AgentFactory:
         parts = self._parts_of(config)
         backend = self._backend(parts, config.skill_folders)
         middleware = self._middleware(config, parts, model, backend)
-        with untraced_hooks(), without_version_lookup(), lazy_subagents():
+        with untraced_hooks():
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],
@@ -358,8 +351,10 @@ class AgentFactory:
         """The supervisor over the very graphs its agents have when they are chosen directly."""
         defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
         built = [(spec, self._get_or_build(definition)) for spec, definition in defined]
-        rules = RunRulesMiddleware(gated_tools(()), self._on_denied)
-        around = [PatchToolCalls(), rules, *self._around_calls, ToolErrorMiddleware()]
+        observer = ToolObserver(self._observers)
+        checks = [RunRulesCheck(gated_tools(())), *self._checks]
+        guard = ToolGuard(checks, on_refused=observer.refused)
+        around = [PatchToolCalls(), guard, *self._around_models, observer]
         with untraced_hooks():
             routable = [RoutableAgent(spec, spec.agent_id, agent.graph) for spec, agent in built]
             graph = build_supervisor(self._model(config.model), routable, around)
@@ -461,10 +456,15 @@ class AgentFactory:
         stack += self._project(parts)
         if config.enable_shell:
             stack += self._shell(config, parts)
-        policy = self._policy(config.tools, config.extra_tools)
-        mcp = [*self._mcp_tools(None), *self._configured_mcp(config)] if config.enable_mcp else []
-        around = self._around_tools(parts, backend, config)
-        return [*stack, *config.extra_middleware, *mcp, *policy, *around]
+        around = self._around_calls(
+            parts,
+            backend,
+            config,
+            bound=_bound_names(config.tools, config.extra_tools),
+            mcp=self._mcp_access(None) if config.enable_mcp else None,
+            sources=self._configured_mcp(config) if config.enable_mcp else [],
+        )
+        return [*stack, *config.extra_middleware, *around]
 
     @staticmethod
     def _project(parts: _AgentResources) -> list[Middleware]:
@@ -472,14 +472,12 @@ class AgentFactory:
         project = parts.workspaces.project
         return [] if project is None else [ProjectMiddleware(project, parts.workspaces.workers)]
 
-    def _mcp_tools(self, agent_id: str | None) -> list[Middleware]:
-        """What gives an agent its MCP tools, if there are any in this process."""
-        if self._mcp is None:
-            return []
-        return [McpToolsMiddleware(self._mcp, agent_id, self._on_denied)]
+    def _mcp_access(self, agent_id: str | None) -> McpAccess | None:
+        """An agent's MCP tools, if there are any in this process."""
+        return None if self._mcp is None else McpAccess(self._mcp, agent_id)
 
-    def _configured_mcp(self, config: AgentConfig) -> list[Middleware]:
-        """What gives an agent the tools of the servers its configuration names."""
+    def _configured_mcp(self, config: AgentConfig) -> list[ToolSource]:
+        """The tools of the servers that an agent's configuration names."""
         if config.mcp_config is None:
             return []
         made = ConfiguredMcp(config.mcp_config)
@@ -517,40 +515,42 @@ class AgentFactory:
             asking.pop("execute", None)
         return asking
 
-    def _around_tools(
-        self, parts: _AgentResources, backend: CompositeBackend, config: AgentConfig
+    def _around_calls(
+        self,
+        parts: _AgentResources,
+        backend: CompositeBackend,
+        config: AgentConfig,
+        *,
+        bound: frozenset[str] | None,
+        mcp: McpAccess | None,
+        sources: Sequence[ToolSource] = (),
     ) -> list[Middleware]:
-        """Keep to the run's rules, ask, report file changes, turn exceptions into messages."""
-        asking = self._gated_tools(parts.workspaces, parts.sandboxes, config.extra_tools)
-        has_mcp = self._mcp is not None or config.mcp_config is not None
-        secrets, code = list[Middleware](), list[Middleware]()
-        if parts.workspaces.project is not None:
-            secrets.append(SecretsMiddleware())
-            code.append(CodeChangesMiddleware(parts.undo, parts.workspaces))
+        """What wraps an agent's calls: the guard, the limits of model calls, approvals, observers.
+
+        An agent that is bound to nothing in particular (`bound` is None) has all tools.
+        """
+        gated = self._gated_tools(parts.workspaces, parts.sandboxes, config.extra_tools)
+        checks: list[ToolCheck] = [SingleTodoList(), RunRulesCheck(gated), *self._checks]
+        if mcp is not None:
+            checks.append(mcp)
+            sources = [mcp, *sources]
+        if bound is not None:
+            checks.append(BoundTools(bound))
+        observers: list[CallObserver] = [*self._observers, FileOperations(backend)]
+        has_project = parts.workspaces.project is not None
+        if has_project:
+            observers.append(CodeChanges(parts.undo, parts.workspaces))
+        observer = ToolObserver(observers)
+        rules = ApprovalRules(gated, tuple(self._settings.fetch_hosts), guards_secrets=has_project)
         return [
-            RunRulesMiddleware(asking, self._on_denied),
-            *self._around_calls,
-            approvals_middleware(asking, preview(backend)),
-            AddressApprovals(self._settings.fetch_hosts),
-            *secrets,
-            *([McpApprovals()] if has_mcp else []),
-            *self._around_approved,
-            FileOperationMiddleware(backend),
-            *code,
-            ToolErrorMiddleware(),
-            *([McpCalls()] if self._mcp is not None else []),
+            ToolGuard(checks, sources=sources, on_refused=observer.refused),
+            *self._around_models,
+            ApprovalsMiddleware(rules, preview(backend)),
+            observer,
         ]
 
     def _bound_tools(self, bound: frozenset[str] | None) -> list[BaseTool]:
         return [tool for tool in self._tools if bound is None or tool.name in bound]
-
-    def _policy(
-        self, bound: frozenset[str] | None, own: Sequence[BaseTool] = ()
-    ) -> list[Middleware]:
-        """What keeps an agent to the tools it is bound to and its own; nothing if it has all."""
-        if bound is None:
-            return []
-        return [ToolPolicyMiddleware(bound | {tool.name for tool in own}, self._on_denied)]
 
     def _shell(self, config: AgentConfig, parts: _AgentResources) -> list[Middleware]:
         """The shell; none where it must be in a sandbox and nobody asked for one that is missing.
@@ -596,7 +596,6 @@ class AgentFactory:
         if sub.graph is not None:
             return {"name": sub.name, "description": sub.description, "runnable": sub.graph}
         bound = config.tools if sub.bound is None else sub.bound
-        policy = self._policy(bound, sub.tools or ())
         has_mcp = config.enable_mcp and sub.tools is None
         if sub.skill_folders:
             backend = self._backend(parts, sub.skill_folders)
@@ -608,9 +607,13 @@ class AgentFactory:
                 _files(backend),
                 PatchToolCalls(),
                 *self._skills_of(sub, parts, backend),
-                *(self._mcp_tools(sub.agent_id) if has_mcp else []),
-                *policy,
-                *self._around_tools(parts, backend, config),
+                *self._around_calls(
+                    parts,
+                    backend,
+                    config,
+                    bound=_bound_names(bound, sub.tools or ()),
+                    mcp=self._mcp_access(sub.agent_id) if has_mcp else None,
+                ),
             ],
         }
         if sub.tools is not None:
@@ -620,6 +623,11 @@ class AgentFactory:
         if sub.model is not None:
             spec["model"] = self._model(sub.model)
         return spec
+
+
+def _bound_names(bound: frozenset[str] | None, own: Sequence[BaseTool]) -> frozenset[str] | None:
+    """The names of an agent's tools: those it is bound to and its own; None if it has all."""
+    return None if bound is None else bound | {tool.name for tool in own}
 
 
 def _files(backend: CompositeBackend) -> Middleware:

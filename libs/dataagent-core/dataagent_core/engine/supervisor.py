@@ -1,16 +1,10 @@
 """The supervisor: a graph in which a model hands the conversation to one of several agents.
 
-An outer graph with the supervisor and every agent as nodes over one thread. The supervisor answers
+The outer graph has the supervisor and every agent as nodes over one thread. The supervisor answers
 small things itself or calls `route`, which leaves its node for the agent's (`Command.PARENT`); that
-agent then speaks to the user. Where the message itself says who is meant, none of this runs
-(`agents/routing.py`). A node gives the outer thread what is new and no more, so a long conversation
-is not written down again with each turn. Above: `factory.py`. Below: the agents' own graphs.
-
-`route`: the supervisor's way to hand a conversation to an agent.
-
-It leaves the supervisor's node of the outer graph for the agent's, and puts the call with its
-result into the outer thread, where the agent and later turns find them. A name that there is not is
-an error the model can act on. Only the supervisor has it.
+agent then speaks to the user. Where the message itself names the agent, none of this runs
+(`agents/routing.py`). A node gives the outer thread only what is new, so a long conversation is not
+written again with each turn.
 """
 
 from __future__ import annotations
@@ -35,8 +29,8 @@ from dataagent_core.agents.routing import unknown_agent_note
 from dataagent_core.agents.types import SUPERVISOR, AgentSpec
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Graph
-from dataagent_core.engine.thread import use_fast_reducer
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.upstream import use_fast_reducer
 from dataagent_core.models.messages import thread_tokens, typed_text
 
 ROUTE = "route"

@@ -1,76 +1,31 @@
-"""How a thread's messages take in new ones, quickly.
+"""Repairs and summarises threads.
 
-Deepagents' reducer builds an index of the whole thread at every step, several times a turn; in a
-conversation of hundreds of messages that is the largest part of what grows. Nearly always new
-messages are just appended; everything else is left to the original.
-
-Leaves a thread usable after its turn was cut off.
-
-A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves
-calls without results, which most providers refuse to continue from. `repair` puts all three right,
-so that the next message goes on from what the user saw.
-
-Puts the older part of a thread in short because its user asks for it.
-
-Deepagents does so by itself when a thread fills its model's window; this is the same, at once. The
-messages stay in the thread and in the history: what changes is what the model sees of them. Above:
-`executor.py`. Below: `middleware/history.py`, `graph.py`.
+A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves calls
+without results, which most providers refuse to continue from. `repair` puts all three right, so
+that the next message goes on from what the user saw. `compact` summarises the older part of a
+thread at its user's request, as deepagents does when a thread fills its model's window: the
+messages stay in the thread and in the history, the model sees the summary.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs]
-    _messages_delta_reducer,  # pyright: ignore[reportPrivateUsage] what it stands in for
-)
 from deepagents.middleware.summarization import SUMMARIZATION_EVENT_KEY
 from langchain_core.callbacks import get_usage_metadata_callback
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.graph import Config, Graph, message_channel
+from dataagent_core.engine.graph import Config, Graph
 from dataagent_core.engine.translate import error_event
 from dataagent_core.errors import StaleAttempt
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import TokenCounter
-from dataagent_core.middleware.history import Summarization
-from dataagent_core.models.messages import Thread
-
-
-def use_fast_reducer(graph: Graph) -> Graph:
-    """The graph, with its message channel appending where appending is all there is to do."""
-    channel = message_channel(graph)
-    if channel.reducer is _messages_delta_reducer:
-        channel.reducer = reduce_messages
-    return graph
-
-
-def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
-    """The thread after some writes: the same as the original, sooner."""
-    thread = state if isinstance(state, Thread) else Thread(state or ())
-    new: list[Any] = []
-    for write in writes:
-        # anything a node writes
-        new += write if isinstance(write, list) else [write]
-    fresh = {message.id for message in new if _is_appended(message)}
-    if len(fresh) < len(new) or any(thread.has(message_id) for message_id in fresh):
-        # its own types are narrower than its code
-        return Thread(_messages_delta_reducer(list(thread), list(writes)))
-    return thread.with_messages(new)
-
-
-def _is_appended(message: Any) -> bool:
-    return (
-        isinstance(message, BaseMessage)
-        and not isinstance(message, RemoveMessage)
-        and message.id is not None
-    )
-
+from dataagent_core.middleware.upstream import Summarization
 
 logger = logging.getLogger(__name__)
 INTERRUPTED = "This call was stopped before it finished; it may have had effects."

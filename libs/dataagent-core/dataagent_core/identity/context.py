@@ -5,8 +5,8 @@ One compiled graph serves all users. It learns whose workspace, memory and rules
 
 What a caller says a run may do with its tools: beside what its agent has, never beyond it.
 
-Kept with the run (`RunInput` in `runs/types.py`), read from its `RunContext` wherever it
-goes on. Above: `middleware/tool_policy.py` and the approvals, which hold runs to them.
+Stored with the run (`RunInput` in `runs/types.py`), read from its `RunContext` wherever it
+is executed; `middleware/guard.py` and the approvals hold runs to them.
 """
 
 from __future__ import annotations

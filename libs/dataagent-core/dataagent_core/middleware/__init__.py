@@ -2,71 +2,81 @@
 
 from dataagent_core.middleware.approvals import (
     DEFAULT_GATED,
-    AddressApprovals,
-    McpApprovals,
-    SecretsMiddleware,
-    approvals_middleware,
+    ApprovalRules,
+    ApprovalsMiddleware,
     gated_tools,
 )
-from dataagent_core.middleware.calls import ToolErrorMiddleware
-from dataagent_core.middleware.file_ops import (
-    CODE_TOOLS,
-    CodeChangesMiddleware,
-    FileOperationMiddleware,
-    preview,
+from dataagent_core.middleware.file_ops import CODE_TOOLS, CodeChanges, FileOperations, preview
+from dataagent_core.middleware.guard import (
+    CHECKS,
+    BoundTools,
+    McpAccess,
+    RunRulesCheck,
+    SingleTodoList,
+    TenantFeatures,
+    ToolCallBudget,
+    ToolCheck,
+    ToolGuard,
+    ToolSource,
 )
-from dataagent_core.middleware.history import (
+from dataagent_core.middleware.limits import BudgetMiddleware
+from dataagent_core.middleware.mcp_tools import ConfiguredMcp, UserServers
+from dataagent_core.middleware.memory import MEMORY_PATH, AgentMemoryMiddleware, ProjectMiddleware
+from dataagent_core.middleware.observers import (
+    CallAudit,
+    CallObserver,
+    CallTracing,
+    ModelTracing,
+    ToolObserver,
+)
+from dataagent_core.middleware.shell import ShellMiddleware
+from dataagent_core.middleware.skills import SkillsMiddleware
+from dataagent_core.middleware.upstream import (
     FileToolsMiddleware,
+    NoParentNotifier,
+    PatchToolCalls,
     PlainContent,
+    TodoList,
     TokenCounter,
     summarization,
 )
-from dataagent_core.middleware.limits import BudgetMiddleware, TenantFeaturesMiddleware
-from dataagent_core.middleware.mcp_tools import (
-    ConfiguredMcp,
-    McpCalls,
-    McpToolsMiddleware,
-    UserServers,
-)
-from dataagent_core.middleware.memory import MEMORY_PATH, AgentMemoryMiddleware, ProjectMiddleware
-from dataagent_core.middleware.observers import AuditMiddleware, McpCallTracing, TracingMiddleware
-from dataagent_core.middleware.shell import ShellMiddleware
-from dataagent_core.middleware.skills import SkillsMiddleware
-from dataagent_core.middleware.steps import NoParentNotifier, PatchToolCalls, TodoList
-from dataagent_core.middleware.tool_policy import RunRulesMiddleware, ToolPolicyMiddleware
 
 __all__ = [
+    "CHECKS",
     "CODE_TOOLS",
     "DEFAULT_GATED",
     "MEMORY_PATH",
-    "AddressApprovals",
     "AgentMemoryMiddleware",
-    "AuditMiddleware",
+    "ApprovalRules",
+    "ApprovalsMiddleware",
+    "BoundTools",
     "BudgetMiddleware",
-    "CodeChangesMiddleware",
+    "CallAudit",
+    "CallObserver",
+    "CallTracing",
+    "CodeChanges",
     "ConfiguredMcp",
-    "FileOperationMiddleware",
+    "FileOperations",
     "FileToolsMiddleware",
-    "McpApprovals",
-    "McpCallTracing",
-    "McpCalls",
-    "McpToolsMiddleware",
+    "McpAccess",
+    "ModelTracing",
     "NoParentNotifier",
     "PatchToolCalls",
     "PlainContent",
     "ProjectMiddleware",
-    "RunRulesMiddleware",
-    "SecretsMiddleware",
+    "RunRulesCheck",
     "ShellMiddleware",
+    "SingleTodoList",
     "SkillsMiddleware",
-    "TenantFeaturesMiddleware",
+    "TenantFeatures",
     "TodoList",
     "TokenCounter",
-    "ToolErrorMiddleware",
-    "ToolPolicyMiddleware",
-    "TracingMiddleware",
+    "ToolCallBudget",
+    "ToolCheck",
+    "ToolGuard",
+    "ToolObserver",
+    "ToolSource",
     "UserServers",
-    "approvals_middleware",
     "gated_tools",
     "preview",
     "summarization",

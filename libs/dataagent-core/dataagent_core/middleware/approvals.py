@@ -1,65 +1,46 @@
-"""Which calls wait for a person.
+"""Asks a person before a tool call that may do harm.
 
-LangChain's `HumanInTheLoopMiddleware`, one interrupt per call, with all four decisions. A run whose
-context says `auto_approve`, or allows the tool, asks nobody; neither may change between an
-interrupt and its resume (the engine resumes with the context the run was started with). A call on a
-file comes with what it would change in it. List this before the middleware that reports or catches
-what tools do: on resume, what stands before it runs again. Above: `engine/`, which turns interrupts
-into `HITLRequestEvent`s.
-
-Asks before a page is read at an address that nobody but the model has named.
-
-Whoever wrote what a model reads may have told it to put that into an address. So `fetch_url` reads
-unasked what the user's message of this run names, what a search of this thread found, and what is
-on a host that the installation allows; an address whose query is long, or looks like encoded data,
-always asks. All of it is the same when the graph is resumed. Above: `engine/`. Below:
-`approvals.py`, `network/sites.py`.
-
-Asks before a project's file with keys or passwords is shown to the model.
-
-By the name of the file alone (`workspace/project.py`); the backend sees to it that such a file
-is reached under its own name only, and leaves it out of searches that do not name it. Writing one
-asks anyway. Above: `engine/`. Below: `approvals.py`.
-
-Asks a person before an MCP tool is called that may change something.
-
-As `approvals.py` does for tools with fixed names: one interrupt a call, in sub-agents too, nobody
-is asked in a run that approves all. Which tools ask says the catalogue (`requires_approval`); those
-of servers that no catalogue knows all do. The arguments' schema is a stranger's, so it is shown to
-who edits and nothing is built of it.
+One interrupt a call, in sub-agents too, with four decisions: approve, edit, reject, respond.
+`ApprovalRules.question` decides whether to ask and what. A run whose context says `auto_approve`,
+or allows the tool, asks no one; neither may change between an interrupt and its resume, since the
+question is decided again then. List the middleware before those that report or catch what tools do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, InterruptOnConfig
+from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.human_in_the_loop import (
     ApproveDecision,
     EditDecision,
     RejectDecision,
     RespondDecision,
-    ToolApprovalRequest,
 )
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
-from dataagent_core.identity import RunContext
 from dataagent_core.mcp.langchain import McpTool
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, requires_approval, runtime_of
+from dataagent_core.middleware.calls import (
+    ToolHandler,
+    ToolOutcome,
+    is_mcp,
+    requires_approval,
+    run_of,
+    runtime_of,
+)
 from dataagent_core.network.sites import is_address, is_named_in, is_on
 from dataagent_core.workspace.project import is_secret
 from dataagent_protocol.hitl import carries_data
 
 Preview = Callable[[ToolCall], Awaitable[str | None]]
-"""What a call would change, as a unified diff."""
-
-_DIFF: ContextVar[str | None] = ContextVar("diff", default=None)
+"""The change that a call would make, as a unified diff."""
 
 DEFAULT_GATED: Mapping[str, str] = {
     "write_file": "Write a file in the workspace, replacing it if it exists.",
@@ -68,226 +49,228 @@ DEFAULT_GATED: Mapping[str, str] = {
     "shell": "Run a shell command.",
     "http_request": "Send a request to another server, which may carry data out.",
 }
-"""Tools that write, run code or send data out, and what a person reads about them.
+"""Tools that write, run code or send data out, and the text a person reads about them.
 
 `http_request` asks whatever its method: a GET carries data in its address as well as a POST does.
 """
 
-
-def gated_tools(tools: Iterable[BaseTool]) -> dict[str, str]:
-    """Those of `DEFAULT_GATED`, and the tools that ask for it themselves.
-
-    A tool does so by `metadata={"approval": "what a person reads"}`.
-    """
-    asking = {tool.name: (tool.metadata or {}).get("approval") for tool in tools}
-    return {**DEFAULT_GATED, **{name: str(text) for name, text in asking.items() if text}}
-
-
-class ApprovalsMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
-    """Asks as a call starts. Without the step after each model call, which only batches need."""
-
-    def __init__(
-        self, interrupt_on: Mapping[str, InterruptOnConfig], preview: Preview | None = None
-    ) -> None:
-        """`preview` tells what a call would change, if it can."""
-        super().__init__(interrupt_on=dict(interrupt_on), interrupt_mode="per_call")
-        self._preview = preview
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Ask if the call is gated, and show what it would change.
-
-        Nobody is asked about a tool that the agent does not have: the call is answered with that.
-        """
-        call = request.tool_call
-        if request.tool is None:
-            return await handler(request)
-        if self._preview is None or call["name"] not in self.interrupt_on:
-            return await super().awrap_tool_call(request, handler)
-        token = _DIFF.set(await self._preview(call) if needs_approval(request) else None)
-        try:
-            return await super().awrap_tool_call(request, handler)
-        finally:
-            _DIFF.reset(token)
-
-    def _tool_approval_request(
-        self, request: ToolCallRequest, config: InterruptOnConfig
-    ) -> ToolApprovalRequest:
-        asked: Any = super()._tool_approval_request(request, config)  # with one field more
-        if (diff := _DIFF.get()) is not None:
-            asked["diff"] = diff
-        return asked
-
-    # generic parameters
-    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType]
-    # generic parameters
-    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType]
-
-
-def approvals_middleware(
-    asked_for: Mapping[str, str] = DEFAULT_GATED, preview: Preview | None = None
-) -> ApprovalsMiddleware:
-    """Ask before each call of a gated tool; the mapping gives the text that is shown."""
-    return ApprovalsMiddleware(
-        {
-            name: InterruptOnConfig(
-                allowed_decisions=["approve", "edit", "reject", "respond"],
-                description=description,
-                when=needs_approval,
-            )
-            for name, description in asked_for.items()
-        },
-        preview,
-    )
-
-
-def needs_approval(request: ToolCallRequest) -> bool:
-    """Whether the run asks before this call, which may do harm."""
-    context = runtime_of(request).context
-    if not isinstance(context, RunContext):
-        return True
-    return not (context.auto_approve or context.rules.allows(request.tool_call["name"]))
-
-
-_READING: Final = "fetch_url"
+_FETCH: Final = "fetch_url"
 _SEARCHES: Final = frozenset({"web_search", "tavily_search"})
 _ADDRESS_QUESTION: Final = (
     "Read a page at an address that is not from you or a search. An address may carry data out."
 )
+_SECRET_FILE_QUESTIONS: Final = {
+    "read_file": "Show the agent a file that holds keys or passwords.",
+    "grep": "Show the agent lines of a file that holds keys or passwords.",
+}
+_UNCONFIRMED: Final = "The server says that it only reads; nobody has confirmed that."
+_MAX_DESCRIPTION: Final = 300
+_MAX_SCHEMAS: Final = 256
+_EDIT_NOTICE: Final = (
+    "Note: a human reviewer replaced this tool call before it ran. The call recorded in "
+    "your message is the one you produced, not the one that executed. This was "
+    "intentional and authorized. Do not re-issue your original call. "
+    "Executed instead: {name} with arguments {arguments}."
+)
+_Decision: Any = Annotated[
+    ApproveDecision | EditDecision | RejectDecision | RespondDecision, Discriminator("type")
+]
 
 
-class AddressApprovals(ApprovalsMiddleware):
-    """Approvals of reading pages, for addresses of unknown origin and no others."""
+def gated_tools(tools: Iterable[BaseTool]) -> dict[str, str]:
+    """`DEFAULT_GATED`, and the tools that require approval by their metadata.
 
-    def __init__(self, allowed_hosts: Sequence[str] = ()) -> None:
-        """Pages on the allowed hosts (`example.com`, `*.example.com`) are read unasked."""
-        self._allowed_hosts = tuple(allowed_hosts)
-        config = InterruptOnConfig(
-            allowed_decisions=["approve", "edit", "reject", "respond"],
-            description=_ADDRESS_QUESTION,
-            when=self._asks,
-        )
-        super().__init__({_READING: config})
+    A tool does so by `metadata={"approval": "the text a person reads"}`.
+    """
+    texts = {tool.name: (tool.metadata or {}).get("approval") for tool in tools}
+    return {**DEFAULT_GATED, **{name: str(text) for name, text in texts.items() if text}}
 
-    def _asks(self, request: ToolCallRequest) -> bool:
-        """Whether the run asks about this address."""
-        if not needs_approval(request):
-            return False
-        url = str(request.tool_call["args"].get("url", "")).strip()
-        if not is_address(url):  # the tool says so
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRules:
+    """Which calls a person is asked about."""
+
+    gated: Mapping[str, str] = field(default_factory=lambda: DEFAULT_GATED)
+    """Tools that always ask, and the text a person reads."""
+
+    fetch_hosts: tuple[str, ...] = ()
+    """Hosts (`example.com`, `*.example.com`) whose pages are read without asking."""
+
+    guards_secrets: bool = False
+    """Whether files with keys or passwords may be among those the agent reads."""
+
+    def question(self, call: ToolCallRequest) -> str | None:
+        """The text that a person reads before this call; None if no one is asked.
+
+        No one is asked about a tool that the agent does not have: the call is answered with that.
+        """
+        tool, name = call.tool, call.tool_call["name"]
+        if tool is None or _is_approved(call):
+            return None
+        if is_mcp(tool):
+            return _mcp_question(tool) if requires_approval(tool) else None
+        if name in self.gated:
+            return self.gated[name]
+        if name == _FETCH and self._is_unknown_address(call):
+            return _ADDRESS_QUESTION
+        if self.guards_secrets and name in _SECRET_FILE_QUESTIONS and _reads_secrets(call):
+            return _SECRET_FILE_QUESTIONS[name]
+        return None
+
+    def _is_unknown_address(self, call: ToolCallRequest) -> bool:
+        """Whether no one but the model has named the address.
+
+        Whoever wrote the pages and files that a model reads may have asked it to put their content
+        into an address. So these are read without asking: an address in the user's message of this
+        run, one that a search of this thread found, and one on an allowed host. An address whose
+        query is long, or looks like encoded data, always asks.
+        """
+        url = str(call.tool_call["args"].get("url", "")).strip()
+        if not is_address(url):  # the tool refuses it
             return False
         if carries_data(url):
             return True
-        if is_on(url, self._allowed_hosts):
+        if is_on(url, self.fetch_hosts):
             return False
-        return not any(is_named_in(text, url) for text in _texts(request))
+        return not any(is_named_in(text, url) for text in _trusted_texts(call))
 
 
-def _texts(request: ToolCallRequest) -> Iterator[str]:
-    """What the user wrote, and what searches of this thread found."""
-    context = runtime_of(request).context
-    if isinstance(context, RunContext):
-        yield context.message
-    state: Any = request.state
+class ApprovalsMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Interrupts the graph before a call that a person decides about."""
+
+    def __init__(self, rules: ApprovalRules | None = None, preview: Preview | None = None) -> None:
+        """With a `preview` the question shows the change that the call would make."""
+        super().__init__()
+        self._rules = rules or ApprovalRules()
+        self._preview = preview
+        self._schemas: dict[int, tuple[object, dict[str, Any] | None]] = {}
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
+        """Ask if the rules say so, and carry out the decision."""
+        question = self._rules.question(request)
+        if question is None:
+            return await handler(request)
+        call = request.tool_call
+        value: dict[str, Any] = {
+            "type": "tool_approval",
+            "tool_call_id": call["id"],
+            "name": call["name"],
+            "args": call["args"],
+            "description": question,
+            "args_schema": self._args_schema(request.tool),
+        }
+        diff = None if self._preview is None else await self._preview(call)
+        if diff is not None:
+            value["diff"] = diff
+        decision: dict[str, Any] = interrupt(value, response_schema=_Decision)
+        match decision["type"]:
+            case "approve":
+                return await handler(request)
+            case "edit":
+                edited: Any = {**call, "args": decision["edited_action"]["args"]}
+                outcome = await handler(request.override(tool_call=edited))
+                return _with_notice(outcome, edited)
+            case "respond":
+                return _answer(call, decision["message"], status="success")
+            case _:
+                return _answer(call, _rejection(call, decision.get("message")), status="error")
+
+    def _args_schema(self, tool: Any) -> dict[str, Any] | None:
+        """The JSON schema of the tool's arguments, for a person who edits them.
+
+        LangChain builds a class for each request of it; it is made once for each tool here.
+        """
+        stored = self._schemas.get(id(tool))
+        if stored is None or stored[0] is not tool:
+            stored = self._schemas[id(tool)] = (tool, _json_schema(tool))
+            if len(self._schemas) > _MAX_SCHEMAS:
+                del self._schemas[next(iter(self._schemas))]
+        return stored[1]
+
+
+def _is_approved(call: ToolCallRequest) -> bool:
+    """Whether the run allows the call without asking."""
+    run = run_of(runtime_of(call).context)
+    return run is not None and (run.auto_approve or run.rules.allows(call.tool_call["name"]))
+
+
+def _mcp_question(tool: BaseTool) -> str:
+    """The text about a tool of an MCP server, whose description is the server's own claim."""
+    description = " ".join(tool.description.split())[:_MAX_DESCRIPTION]
+    name = tool.tool.name if isinstance(tool, McpTool) else tool.name
+    if isinstance(tool, McpTool) and tool.tool.says_read_only:
+        description += f"\n{_UNCONFIRMED}"
+    return f"Call {name!r} of an MCP server, which says: {description}"
+
+
+def _reads_secrets(call: ToolCallRequest) -> bool:
+    """Whether the call names a file with secrets.
+
+    The backend reaches such a file under its own name only, and leaves it out of searches that do
+    not name it.
+    """
+    arguments = call.tool_call["args"]
+    path = str(arguments.get("file_path") or arguments.get("path") or "")
+    return is_secret([step for step in path.replace("\\", "/").split("/") if step not in ("", ".")])
+
+
+def _trusted_texts(call: ToolCallRequest) -> Iterator[str]:
+    """The user's message of this run, and the results of searches in this thread."""
+    run = run_of(runtime_of(call).context)
+    if run is not None:
+        yield run.message
+    state: Any = call.state
     for message in state["messages"]:
         if isinstance(message, ToolMessage) and message.name in _SEARCHES:
             yield message.text
 
 
-_SECRET_FILE_QUESTIONS: Final = {
-    "read_file": "Show the agent a file that holds keys or passwords.",
-    "grep": "Show the agent lines of a file that holds keys or passwords.",
-}
-
-
-class SecretsMiddleware(ApprovalsMiddleware):
-    """Approvals of reading, for files with secrets and no others."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            {
-                name: InterruptOnConfig(
-                    allowed_decisions=["approve", "edit", "reject", "respond"],
-                    description=text,
-                    when=shows_secrets,
-                )
-                for name, text in _SECRET_FILE_QUESTIONS.items()
-            }
-        )
-
-
-def shows_secrets(request: ToolCallRequest) -> bool:
-    """Whether the call reads a file with secrets and the run asks about it."""
-    arguments = request.tool_call["args"]
-    path = str(arguments.get("file_path") or arguments.get("path") or "")
-    steps = [step for step in path.replace("\\", "/").split("/") if step not in ("", ".")]
-    return is_secret(steps) and needs_approval(request)
-
-
-_DECISION: Any = Annotated[
-    ApproveDecision | EditDecision | RejectDecision | RespondDecision, Discriminator("type")
-]
-_MOST_DESCRIPTION = 300
-_UNCONFIRMED = "The server says that it only reads; nobody has confirmed that."
-
-
-class McpApprovals(AgentMiddleware[Any, Any, Any]):
-    """Asks as a call starts."""
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Ask if the tool says so and the run does not approve all."""
-        tool = request.tool
-        if (
-            not isinstance(tool, BaseTool)
-            or not requires_approval(tool)
-            or not needs_approval(request)
-        ):
-            return await handler(request)
-        decision: dict[str, Any] = interrupt(_question(tool, request), response_schema=_DECISION)
-        call = request.tool_call
-        match decision["type"]:
-            case "approve":
-                return await handler(request)
-            case "edit":
-                edited = {**call, "args": decision["edited_action"]["args"]}
-                # the same call with other arguments
-                return await handler(
-                    request.override(tool_call=edited)  # pyright: ignore[reportArgumentType]
-                )
-            case "respond":
-                return _reply(request, decision["message"], is_error=False)
-            case _:
-                return _reply(request, "The user rejected this call; it was not executed.")
-
-
-def _question(tool: BaseTool, request: ToolCallRequest) -> dict[str, Any]:
-    call = request.tool_call
-    description = " ".join(tool.description.split())[:_MOST_DESCRIPTION]
-    name = tool.tool.name if isinstance(tool, McpTool) else tool.name
-    if isinstance(tool, McpTool) and tool.tool.says_read_only:
-        description += f"\n{_UNCONFIRMED}"
-    return {
-        "type": "tool_approval",
-        "tool_call_id": call["id"],
-        "name": call["name"],
-        "args": call["args"],
-        "description": f"Call {name!r} of an MCP server, which says: {description}",
-        "args_schema": _schema(tool),
-    }
-
-
-def _schema(tool: BaseTool) -> dict[str, Any] | None:
+def _json_schema(tool: BaseTool) -> dict[str, Any] | None:
     schema: Any = tool.args_schema  # JSON schema, or a class of pydantic's
     if schema is None or isinstance(schema, dict):
         return schema  # pyright: ignore[reportUnknownVariableType] see above
-    made: Any = tool.tool_call_schema  # made of such a class
-    return made.model_json_schema()
+    model: Any = tool.tool_call_schema  # made of such a class
+    return model.model_json_schema()
 
 
-def _reply(request: ToolCallRequest, text: str, *, is_error: bool = True) -> ToolMessage:
-    call = request.tool_call
-    return ToolMessage(
-        text,
-        name=call["name"],
-        tool_call_id=call["id"] or "",
-        status="error" if is_error else "success",
+def _rejection(call: ToolCall, reason: str | None) -> str:
+    if reason:
+        return f"User rejected the tool call for `{call['name']}` with reason: {reason}"
+    return (
+        f"User rejected the tool call for `{call['name']}` with id {call['id']}. The tool was not "
+        "executed. Do not retry this tool call unless the user explicitly requests it."
     )
+
+
+def _answer(call: ToolCall, text: str, *, status: str) -> ToolMessage:
+    fields: dict[str, Any] = {"name": call["name"], "tool_call_id": call["id"] or ""}
+    return ToolMessage(text, status=status, **fields)
+
+
+def _with_notice(outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
+    """The result, with a notice to the model that another call was executed than it made."""
+    notice = _EDIT_NOTICE.format(name=call["name"], arguments=json.dumps(call["args"], default=str))
+    if isinstance(outcome, ToolMessage):
+        return _prepend(outcome, notice)
+    match outcome.update:
+        case {"messages": [*messages]}:
+            found: list[Any] = messages  # a Command's update has any shape
+        case _:
+            return outcome
+    noted = [
+        _prepend(each, notice)
+        if isinstance(each, ToolMessage) and each.tool_call_id == call["id"]
+        else each
+        for each in found
+    ]
+    changed: Command[Any] = replace(outcome, update={**outcome.update, "messages": noted})
+    return changed
+
+
+def _prepend(message: ToolMessage, notice: str) -> ToolMessage:
+    content: Any = message.content  # text or blocks
+    if isinstance(content, str):
+        text = f"{notice}\n\nTool response:\n{content}" if content else notice
+        return message.model_copy(update={"content": text})
+    block = {"type": "text", "text": f"{notice}\n\nTool response:"}
+    return message.model_copy(update={"content": [block, *content]})

@@ -1,38 +1,24 @@
-"""What wraps calls has in common: types LangChain leaves open, names, how a call ended, a refusal.
-
-Above: the other modules of this folder.
-
-A tool that raises gives the model an error to read instead of ending the run.
-
-LangChain's middleware of the same name does the catching (and lets cancellation and LangGraph's
-control flow pass); here is what the model is told. Our own errors are written for readers and are
-passed on; of any other only the kind is, because its text may hold host paths or secrets. List it
-after the approvals.
-"""
+"""Types and functions that the middleware around model and tool calls shares."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from langchain.agents.middleware import ToolErrorMiddleware as LangChainToolErrors
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from langgraph.types import Command
 
-from dataagent_core.errors import DataAgentError
+from dataagent_core.identity import RunContext
 from dataagent_core.mcp.langchain import McpTool
 
 ToolOutcome = ToolMessage | Command[Any]
 ToolHandler = Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
 ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-OnDenied = Callable[[ToolCallRequest], None]
-"""Is told of a call that is refused before it could run."""
 MCP_SERVER = "mcp_server"
-"""The metadata of a tool that a configured MCP server offers (`configured_mcp.py`)."""
+"""Metadata that marks a tool of a configured MCP server."""
 
 
 def runtime_of(request: ToolCallRequest) -> ToolRuntime[object, object]:
@@ -40,20 +26,13 @@ def runtime_of(request: ToolCallRequest) -> ToolRuntime[object, object]:
     return cast(Any, request).runtime  # its type is open upstream
 
 
-def called_tool(request: ToolCallRequest) -> str:
-    """The tool's name, for whoever counts: a model may call what there is not."""
-    return request.tool_call["name"] if request.tool is not None else "unknown"
-
-
-def call_status(outcome: ToolOutcome) -> str:
-    """How the call ended: success, error, or what the tool itself says (denied, timeout)."""
-    if not isinstance(outcome, ToolMessage):
-        return "success"
-    return str(outcome.additional_kwargs.get("status") or outcome.status)
+def run_of(context: object) -> RunContext | None:
+    """The context as a run's; None in a graph that was started without one."""
+    return context if isinstance(context, RunContext) else None
 
 
 def is_mcp(tool: object) -> bool:
-    """Whether a tool is an MCP server's."""
+    """Whether a tool belongs to an MCP server."""
     return isinstance(tool, McpTool) or _is_configured(tool)
 
 
@@ -71,38 +50,10 @@ def tool_name(tool: BaseTool | dict[str, Any]) -> str:
     return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))
 
 
-def refusal(request: ToolCallRequest, reason: str) -> ToolMessage:
-    """What the model and the run's readers get in place of a result."""
-    call = request.tool_call
-    return ToolMessage(
-        reason,
-        tool_call_id=call["id"] or "",
-        name=call["name"],
-        status="error",
-        additional_kwargs={"status": "denied"},
-    )
-
-
-logger = logging.getLogger(__name__)
-
-
-class ToolErrorMiddleware(LangChainToolErrors[Any, Any]):
-    """Turns every exception of a tool into a `ToolMessage` with status `error`."""
-
-    def __init__(self) -> None:
-        super().__init__(on_error=explain_to_model)
-
-
-def explain_to_model(error: Exception, request: ToolCallRequest) -> str:
-    """What the model reads in place of a result."""
-    tool = request.tool_call["name"]
-    if isinstance(error, DataAgentError):
-        logger.info("tool %s refused or failed: %s", tool, error.code)
-        return f"Error: {error.message}"
-    logger.error("tool %s raised", tool, exc_info=error)
-    if isinstance(error, TimeoutError):
-        return f"Error: {tool} took too long and was stopped. Try less at once."
-    return (
-        f"Error: {tool} failed with an internal error ({type(error).__name__}). "
-        "Other arguments or another tool may help; the same call will probably fail again."
-    )
+def append_to_prompt(system: SystemMessage | None, text: str) -> SystemMessage:
+    """The system message with a section more; a prompt of plain text stays one."""
+    # text or blocks
+    content: Any = None if system is None else system.content
+    if isinstance(content, list):
+        return SystemMessage(content=[*content, {"type": "text", "text": f"\n\n{text}"}])
+    return SystemMessage(f"{content}\n\n{text}" if content else text)

@@ -1,35 +1,25 @@
-"""Tells what file tools did, as `file_operation` parts of the run's custom stream.
+"""Reports the files that a call read or changed, as `file_operation` parts of the custom stream.
 
-Wraps the calls of `read_file`, `write_file`, `edit_file` and `delete`: reads the text before, lets
-the call run, reads the text after an edit, and writes one record. Other tools pass through
-untouched. It changes nothing and never fails a call. List it after the approvals, so that it sees
-the arguments that were approved. Above: `engine/`. Below: `tools/file_ops.py` computes, the backend
-reads.
-
-Notes and tells which files of a project commands and code have changed.
-
-Wraps the calls of tools that run something in the project: looks at its files before and after, so
-that the turn can be taken back, and reports each changed file as `FileOperationMiddleware` reports
-a file tool's. Other tools pass through. List it after the approvals. Above: `engine/`. Below:
-`workspace/undo.py` notes, `tools/file_ops.py` computes.
+`FileOperations` does so for the file tools and `CodeChanges` for tools that run something in a
+project, where it also stores what a turn's undo needs. Neither ever fails a call.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
 from deepagents.backends.protocol import BackendProtocol, ReadResult
-from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolCall, ToolMessage
 
 from dataagent_core.events import FileOperation
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.approvals import Preview
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.middleware.calls import ToolOutcome
+from dataagent_core.middleware.observers import ObservedCall
 from dataagent_core.tools.file_ops import (
     FILE_TOOLS,
     MAX_DIFFED_LINES,
@@ -47,28 +37,31 @@ logger = logging.getLogger(__name__)
 STREAM_KEY = "file_operation"
 
 
-class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Emits `{"file_operation": {fields of FileOperationEvent}}` for each file call."""
+class FileOperations:
+    """Emits `{"file_operation": {fields of FileOperationEvent}}` for each call of a file tool."""
 
     def __init__(self, backend: BackendProtocol) -> None:
         """Read texts through the backend the file tools use."""
-        super().__init__()
         self._backend = backend
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Run the call and report it if it was a file call."""
-        call = request.tool_call
-        if call["name"] not in FILE_TOOLS:
-            return await handler(request)
-        before = None if call["name"] == "read_file" else await _aread(self._backend, call)
-        outcome = await handler(request)
-        after = await _aread(self._backend, call) if call["name"] == "edit_file" else None
-        _report(request, outcome, before, after)
-        return outcome
+    @asynccontextmanager
+    async def observe(self, call: ObservedCall) -> AsyncGenerator[None]:
+        """Compare the file before and after the call."""
+        name, made = call.name, call.request.tool_call
+        if name not in FILE_TOOLS:
+            yield
+            return
+        before = None if name == "read_file" else await _aread(self._backend, made)
+        yield
+        after = await _aread(self._backend, made) if name == "edit_file" else None
+        _report(call, before, after)
+
+    def refused(self, call: ObservedCall) -> None:
+        """A refused call changed nothing."""
 
 
 def preview(backend: BackendProtocol) -> Preview:
-    """Tells what a file call would change, by the files as they are now."""
+    """Shows the change that a file call would make to the files as they are now."""
 
     async def look(call: ToolCall) -> str | None:
         if FILE_TOOLS.get(call["name"], "read") == "read":
@@ -93,24 +86,19 @@ def _path(call: ToolCall) -> str:
     return str(call["args"].get("file_path") or call["args"].get("path") or "")
 
 
-def _report(
-    request: ToolCallRequest,
-    outcome: ToolOutcome,
-    before: ReadResult | None,
-    after: ReadResult | None,
-) -> None:
-    call = request.tool_call
-    message = _message(outcome, str(call["id"]))
+def _report(call: ObservedCall, before: ReadResult | None, after: ReadResult | None) -> None:
+    made = call.request.tool_call
+    message = _message(call.outcome, str(made["id"]))
     if message is None:
         return
     tracker = FileOpTracker()
     is_too_large = _is_too_large(before) or _is_too_large(after)
     tracker.start_operation(
-        call["name"], call["args"], str(call["id"]), before=_text(before), is_too_large=is_too_large
+        made["name"], made["args"], str(made["id"]), before=_text(before), is_too_large=is_too_large
     )
     record = tracker.complete_with_message(message, after=None if after is None else _text(after))
     if record is not None:
-        runtime_of(request).stream_writer({STREAM_KEY: record.event_data()})
+        call.emit({STREAM_KEY: record.event_data()})
 
 
 def _is_too_large(result: ReadResult | None) -> bool:
@@ -124,9 +112,9 @@ def _text(result: ReadResult | None) -> str:
     return result.file_data["content"]
 
 
-def _message(outcome: ToolOutcome, tool_call_id: str) -> ToolMessage | None:
+def _message(outcome: ToolOutcome | None, tool_call_id: str) -> ToolMessage | None:
     """The tool's message, also when it travels inside a state update."""
-    if isinstance(outcome, ToolMessage):
+    if outcome is None or isinstance(outcome, ToolMessage):
         return outcome
     match outcome.update:
         case {"messages": [*messages]}:
@@ -145,7 +133,7 @@ CODE_TOOLS: Final[Mapping[str, str]] = {
     "execute_python_with_file": "Run Python in the project; it may change files there.",
     "shell": "Run a shell command.",
 }
-"""Tools that run something in the project, and what a person reads about them."""
+"""Tools that run something in the project, and the text a person reads about them."""
 
 _MAX_REPORTED: Final = 20
 _MAX_DIFFED: Final = 200_000
@@ -156,45 +144,49 @@ _OPERATIONS: Final[Mapping[str, FileOperation]] = {
 }
 
 
-class CodeChangesMiddleware(AgentMiddleware[Any, Any, Any]):
+class CodeChanges:
     """Emits a `file_operation` for each file that code changed, up to a number."""
 
     def __init__(self, undo: Undo, workspaces: UserWorkspaceManager) -> None:
-        super().__init__()
         self._undo = undo
         self._workspaces = workspaces
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Run the call and report what it changed."""
-        name, context = request.tool_call["name"], runtime_of(request).context
-        if name not in CODE_TOOLS or not isinstance(context, RunContext):
-            return await handler(request)
-        async with self._undo.record_changes(context.session_id, context.run_id) as changes:
-            outcome = await handler(request)
+    @asynccontextmanager
+    async def observe(self, call: ObservedCall) -> AsyncGenerator[None]:
+        """Compare the project's files before and after the call."""
+        run = call.run
+        if call.name not in CODE_TOOLS or run is None:
+            yield
+            return
+        async with self._undo.record_changes(run.session_id, run.run_id) as changes:
+            yield
         for change in changes[:_MAX_REPORTED]:
-            record = await self._record(name, str(request.tool_call["id"]), change, context)
-            runtime_of(request).stream_writer({STREAM_KEY: record.event_data()})
-        return outcome
+            record = await self._record(call, change, run)
+            call.emit({STREAM_KEY: record.event_data()})
+
+    def refused(self, call: ObservedCall) -> None:
+        """A refused call changed nothing."""
 
     async def _record(
-        self, tool: str, tool_call_id: str, change: CodeChange, context: RunContext
+        self, call: ObservedCall, change: CodeChange, run: RunContext
     ) -> FileOpRecord:
-        files = await self._workspaces.open_workspace(context.user_id)
+        files = await self._workspaces.open_workspace(run.user_id)
         size = await files.size(change.path)
         [now] = await files.adownload_files([change.path]) if size <= _MAX_DIFFED else [None]
         after = b"" if change.kind == "deleted" else now and now.content
         work = partial(_diff, f"/{change.path}", change.before, after)
         metrics, diff = await self._workspaces.workers.run(work)
         operation = _OPERATIONS[change.kind]
+        call_id = str(call.request.tool_call["id"])
         return FileOpRecord(
-            tool, tool_call_id, operation, f"/{change.path}", "success", metrics, diff
+            call.name, call_id, operation, f"/{change.path}", "success", metrics, diff
         )
 
 
 def _diff(
     path: str, before: bytes | None, after: bytes | None
 ) -> tuple[dict[str, int], str | None]:
-    """What changed in a text; of anything else nothing is told."""
+    """Metrics and diff of a text; empty for anything else."""
     if before is None or after is None or max(len(before), len(after)) > _MAX_DIFFED:
         return {}, "[diff left out: the file is too large]"
     if b"\0" in before or b"\0" in after:

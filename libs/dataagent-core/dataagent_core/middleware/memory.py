@@ -1,17 +1,10 @@
-"""What the assistant remembers of its user, put into each prompt.
+"""Puts the memory of the user, and of the user's project, into each prompt.
 
 deepagents' `MemoryMiddleware` loads AGENTS.md once per thread, in a graph step of its own. This one
-reads it in front of each model call instead: a change is seen at once, in this conversation and in
-all others, nothing of it is kept in checkpoints, and a turn has one step less. Whose memory it is
-follows from the backend (`/memories/` belongs to the run's user and assistant). Below:
-`workspace.MemoriesBackend`.
-
-Where the agent works when that is the user's own project, and what the project says of itself.
-
-Puts into each prompt where the files are, and the project's memory: `AGENTS.md` in its root, or
-`CLAUDE.md` if there is none, read again when it changed. It is what the project's people wrote for
-any agent, so it is to be followed; it grants nothing, since what may be done is asked elsewhere.
-Nothing of it is kept in the thread. Above: `engine/`. Below: `workspace/project.py`.
+reads it before each model call: a change is seen at once in all conversations, nothing of it is in
+checkpoints, and a turn has one step less. The backend decides whose memory it is (`/memories/`
+belongs to the run's user and assistant). A project's memory (`AGENTS.md` in its root, or
+`CLAUDE.md`) is what its people wrote for any agent; it permits nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +16,13 @@ from typing import Any, Final
 
 from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
-from deepagents.middleware import _utils as prompts
 from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.calls import append_to_prompt
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager
 from dataagent_core.workspace.current_run import run_or_default
 from dataagent_core.workspace.project import Project
@@ -180,7 +173,7 @@ class ProjectMiddleware(AgentMiddleware[Any, Any, Any]):
         """Add it to the prompt."""
         memory = await self._workers.run(self._project.memory)
         told = project_prompt(str(self._project.root), memory)
-        added = prompts.append_to_system_message(request.system_message, told)
+        added = append_to_prompt(request.system_message, told)
         return await handler(request.override(system_message=added))
 
 

@@ -1,87 +1,184 @@
-"""A span around each model call and each tool call. Only in graphs of a process that traces.
+"""Observes tool calls: one middleware runs the call, turns an exception into an error message for
+the model, and shows each observer its start and its end.
 
-LangSmith hears of most calls from LangChain itself; of those it does not, `McpCallTracing` tells.
-
-Records each tool call, whatever its end: who called what with which arguments, and how it went.
-
-List it after the approvals, so that it sees calls that run with the arguments that were approved,
-and before what turns exceptions into messages, so that it sees how they ended for the model. Its
-records are notes: no call waits for them. Above: `engine/`. Below: `audit/`, `telemetry/`.
+Observers change nothing. They see calls that run, with the arguments that were approved, and the
+result as the model reads it; list `ToolObserver` last. Calls that the guard refused are reported
+to them by `refused`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.callbacks import AsyncCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.errors import GraphBubbleUp
 
 from dataagent_core.audit import AuditLog, AuditOutcome
+from dataagent_core.errors import DataAgentError
 from dataagent_core.identity import RunContext
 from dataagent_core.mcp.gateway.call_rows import digest
 from dataagent_core.mcp.types import is_mcp_name
 from dataagent_core.middleware.calls import (
+    ModelHandler,
     ToolHandler,
     ToolOutcome,
-    call_status,
-    called_tool,
+    run_of,
     runtime_of,
 )
 from dataagent_core.telemetry import Metrics, Traces, spans
-from dataagent_core.tools.mcp import AgentMcpTool
+
+logger = logging.getLogger(__name__)
 
 
-class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Notes each call in the audit log and counts it."""
+@dataclass(slots=True)
+class ObservedCall:
+    """A tool call and, once it has one, its outcome."""
+
+    request: ToolCallRequest
+    run: RunContext | None
+    outcome: ToolOutcome | None = None
+
+    @classmethod
+    def of(cls, request: ToolCallRequest) -> ObservedCall:
+        """A call that has not run."""
+        return cls(request, run_of(runtime_of(request).context))
+
+    @property
+    def name(self) -> str:
+        """The name by which the model called the tool."""
+        return self.request.tool_call["name"]
+
+    @property
+    def metric_name(self) -> str:
+        """The tool's name; a model may make one up, and metrics have no row for each of those."""
+        return self.name if self.request.tool is not None else "unknown"
+
+    @property
+    def status(self) -> str:
+        """How the call ended: success, error, or the tool's own word (denied, timeout)."""
+        if not isinstance(self.outcome, ToolMessage):
+            return "success"
+        return str(self.outcome.additional_kwargs.get("status") or self.outcome.status)
+
+    def emit(self, part: dict[str, Any]) -> None:
+        """Write to the run's custom stream."""
+        runtime_of(self.request).stream_writer(part)
+
+
+class CallObserver(Protocol):
+    """Sees tool calls from start to end."""
+
+    def observe(self, call: ObservedCall) -> AbstractAsyncContextManager[None]:
+        """Open around the call; at its end the call has its outcome, or an exception passes."""
+        ...
+
+    def refused(self, call: ObservedCall) -> None:
+        """A call was refused before it could run."""
+        ...
+
+
+class ToolObserver(AgentMiddleware[Any, Any, Any]):
+    """Runs a call under its observers; an exception becomes a message with status `error`."""
+
+    def __init__(self, observers: Sequence[CallObserver] = ()) -> None:
+        """The first observer opens first and closes last."""
+        super().__init__()
+        self._observers = tuple(observers)
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
+        """Run the call. Cancellation and LangGraph's control flow pass through."""
+        call = ObservedCall.of(request)
+        async with AsyncExitStack() as stack:
+            for observer in self._observers:
+                await stack.enter_async_context(observer.observe(call))
+            try:
+                outcome = await handler(request)
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                outcome = ToolMessage(
+                    explain_to_model(error, call.name),
+                    tool_call_id=request.tool_call["id"] or "",
+                    name=call.name,
+                    status="error",
+                )
+            call.outcome = outcome
+        return outcome
+
+    def refused(self, request: ToolCallRequest) -> None:
+        """Report a call that was refused."""
+        call = ObservedCall.of(request)
+        for observer in self._observers:
+            observer.refused(call)
+
+
+def explain_to_model(error: Exception, tool: str) -> str:
+    """The text that the model reads in place of a result.
+
+    Our own errors are written for readers and are passed on; of any other only the kind is, because
+    its text may hold host paths or secrets.
+    """
+    if isinstance(error, DataAgentError):
+        logger.info("tool %s refused or failed: %s", tool, error.code)
+        return f"Error: {error.message}"
+    logger.error("tool %s raised", tool, exc_info=error)
+    if isinstance(error, TimeoutError):
+        return f"Error: {tool} took too long and was stopped. Try less at once."
+    return (
+        f"Error: {tool} failed with an internal error ({type(error).__name__}). "
+        "Other arguments or another tool may help; the same call will probably fail again."
+    )
+
+
+class CallAudit:
+    """Writes each call to the audit log and counts it. No call waits for that."""
 
     def __init__(self, audit: AuditLog, metrics: Metrics) -> None:
-        super().__init__()
         self._audit = audit
         self._metrics = metrics
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Run the call and note it."""
+    @asynccontextmanager
+    async def observe(self, call: ObservedCall) -> AsyncGenerator[None]:
+        """Record the call when it ends. One that asks or hands over has not ended."""
         started = time.perf_counter()
         try:
-            outcome = await handler(request)
-        except GraphBubbleUp:  # it asks or hands over; it has not ended
+            yield
+        except GraphBubbleUp:
             raise
         except asyncio.CancelledError:
-            self._note(request, "cancelled", started)
+            self._record(call, "cancelled", started)
             raise
         except BaseException:
-            self._note(request, "error", started)
+            self._record(call, "error", started)
             raise
-        self._note(request, call_status(outcome), started)
-        return outcome
+        self._record(call, call.status, started)
 
-    def denied(self, request: ToolCallRequest) -> None:
-        """Note a call that was refused before it came here."""
-        self._note(request, "denied", time.perf_counter())
+    def refused(self, call: ObservedCall) -> None:
+        """Record the refusal."""
+        self._record(call, "denied", time.perf_counter())
 
-    def _note(self, request: ToolCallRequest, status: str, started: float) -> None:
-        call = request.tool_call
-        self._metrics.tool_called(called_tool(request), status)
-        context = runtime_of(request).context
-        has_run = isinstance(context, RunContext)
+    def _record(self, call: ObservedCall, status: str, started: float) -> None:
+        run, args = call.run, call.request.tool_call["args"]
+        self._metrics.tool_called(call.metric_name, status)
         self._audit.note(
             "tool.call",
             _OUTCOMES.get(status, "failed"),
-            target=call["name"],
-            user_id=context.user_id if has_run else None,
-            session_id=context.session_id if has_run else None,
-            run_id=context.run_id if has_run else None,
+            target=call.name,
+            user_id=None if run is None else run.user_id,
+            session_id=None if run is None else run.session_id,
+            run_id=None if run is None else run.run_id,
             details={
-                "tool_call_id": call["id"],
-                **audit_arguments(call["name"], call["args"]),
+                "tool_call_id": call.request.tool_call["id"],
+                **audit_arguments(call.name, args),
                 "status": status,
                 "milliseconds": round((time.perf_counter() - started) * 1000, 1),
             },
@@ -89,27 +186,56 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def audit_arguments(name: str, args: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a call's arguments; of an MCP tool's, which may be anything, a digest."""
+    """The arguments as the log has them; of an MCP tool's, which may be anything, a digest."""
     return {"arguments_digest": digest(args)} if is_mcp_name(name) else {"arguments": args}
 
 
-_OUTCOMES: dict[str, AuditOutcome] = {"success": "success", "denied": "denied"}
+_OUTCOMES: Final[dict[str, AuditOutcome]] = {"success": "success", "denied": "denied"}
 
 
-class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Opens the spans, under the names of the GenAI conventions."""
+class CallTracing:
+    """A span around each tool call, under the names of the GenAI conventions."""
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+
+    @asynccontextmanager
+    async def observe(self, call: ObservedCall) -> AsyncGenerator[None]:
+        """The call inside a span. To ask or hand over is a way out and no failure."""
+        with self._span(call) as span:
+            self._traces.set_content(
+                span, "gen_ai.tool.call.arguments", call.request.tool_call["args"]
+            )
+            yield
+            if isinstance(call.outcome, ToolMessage):
+                self._traces.set_content(span, "gen_ai.tool.call.result", str(call.outcome.text))
+            if call.status != "success":
+                self._traces.failed(span, call.status)
+
+    def refused(self, call: ObservedCall) -> None:
+        """A span that failed."""
+        with self._span(call) as span:
+            self._traces.failed(span, "denied")
+
+    def _span(self, call: ObservedCall) -> Any:
+        name = call.metric_name
+        named = spans.tool(name, str(call.request.tool_call["id"]))
+        attributes = {**named, **_session(call.run)}
+        return self._traces.span(f"execute_tool {name}", attributes, passing=(GraphBubbleUp,))
+
+
+class ModelTracing(AgentMiddleware[Any, Any, Any]):
+    """A span around each call of a model, under the names of the GenAI conventions."""
 
     def __init__(self, traces: Traces) -> None:
         super().__init__()
         self._traces = traces
 
     async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        self, request: ModelRequest[Any], handler: ModelHandler
     ) -> ModelResponse[Any]:
-        """The model call inside a span."""
-        named = {**_chat(request.model), **_session(request.runtime.context)}
+        """The call inside a span."""
+        named = {**_chat(request.model), **_session(run_of(request.runtime.context))}
         name = f"chat {named['gen_ai.request.model']}"
         with self._traces.span(name, named, kind="client", passing=(GraphBubbleUp,)) as span:
             if self._traces.has_content:
@@ -117,10 +243,10 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
                     span, "gen_ai.input.messages", spans.messages(request.messages)
                 )
             response = await handler(request)
-            self._record_response(span, response)
+            self._record(span, response)
             return response
 
-    def _record_response(self, span: Any, response: ModelResponse[Any]) -> None:
+    def _record(self, span: Any, response: ModelResponse[Any]) -> None:
         answers = [each for each in response.result if isinstance(each, AIMessage)]
         for answer in answers:
             counted = answer.usage_metadata
@@ -130,66 +256,16 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._traces.has_content:
             self._traces.set_content(span, "gen_ai.output.messages", spans.messages(answers))
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """The tool call inside a span."""
-        call = request.tool_call
-        with self._tool_span(request) as span:
-            self._traces.set_content(span, "gen_ai.tool.call.arguments", call["args"])
-            outcome = await handler(request)
-            if isinstance(outcome, ToolMessage):
-                self._traces.set_content(span, "gen_ai.tool.call.result", str(outcome.text))
-            if (status := call_status(outcome)) != "success":
-                self._traces.failed(span, status)
-            return outcome
-
-    def denied(self, request: ToolCallRequest) -> None:
-        """A span of a call that was refused before it came here."""
-        with self._tool_span(request) as span:
-            self._traces.failed(span, "denied")
-
-    def _tool_span(self, request: ToolCallRequest) -> AbstractContextManager[Any]:
-        name = called_tool(request)
-        named = spans.tool(name, str(request.tool_call["id"]))
-        return self._traces.span(
-            f"execute_tool {name}",
-            {**named, **_session(runtime_of(request).context)},
-            passing=(GraphBubbleUp,),  # it asks or hands over: a way out, and no failure
-        )
-
-
-class McpCallTracing(AgentMiddleware[Any, Any, Any]):
-    """Tells LangChain's tracer of calls of MCP tools, which do not go through LangChain.
-
-    List it after the approvals. Only where LangSmith is on.
-    """
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """The call, with its beginning and end told."""
-        if not isinstance(request.tool, AgentMcpTool):
-            return await handler(request)
-        call, config = request.tool_call, runtime_of(request).config
-        manager = AsyncCallbackManager.configure(inheritable_callbacks=config.get("callbacks"))
-        told = await manager.on_tool_start(
-            {"name": call["name"]}, str(call["args"]), inputs=call["args"]
-        )
-        try:
-            outcome = await handler(request)
-        except BaseException as error:
-            await told.on_tool_error(error)
-            raise
-        await told.on_tool_end(outcome)
-        return outcome
-
 
 def _chat(model: BaseChatModel) -> dict[str, str]:
-    """Whose model it is and which, as LangChain knows it."""
+    """The model's provider and name, as LangChain knows them."""
     # the one place that has both
     known: Mapping[str, Any] = model._get_ls_params()  # pyright: ignore[reportPrivateUsage]
     named = known.get("ls_model_name") or type(model).__name__
     return spans.chat(str(known.get("ls_provider", "")), str(named))
 
 
-def _session(context: object) -> dict[str, str]:
-    if not isinstance(context, RunContext):
+def _session(run: RunContext | None) -> dict[str, str]:
+    if run is None:
         return {}
-    return {"gen_ai.conversation.id": context.session_id, "session.id": context.session_id}
+    return {"gen_ai.conversation.id": run.session_id, "session.id": run.session_id}

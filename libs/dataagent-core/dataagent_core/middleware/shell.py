@@ -1,7 +1,7 @@
 """The `shell` tool: a command in the shell of the conversation, in the user's workspace.
 
-What a command may do is the shells' matter (`sandbox/`); whether it may run at all is the
-approvals'. Files a command wrote are measured afterwards, so the quota knows them.
+`sandbox/` limits what a command may do. Files that a command wrote are measured afterwards, so that
+the quota counts them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
-"""Skills: their names and descriptions in every prompt, their text when they are used.
+"""Lists the user's skills in every prompt and gives out their instructions when they are used.
 
 deepagents' `SkillsMiddleware` lists its sources once per conversation, in a graph step of its own,
-keeps the list in the thread, and leaves a pinned skill's text there for good. This one asks the
-library in front of each model call instead: what changed is seen at once, nothing is kept in
-checkpoints, a turn has one step less, and the skill a user chose is there for that run only. It
-comes from the run's context, where no message, file or tool result can put it. A skill's text is
-advice: the tools an agent has are those it is bound to. Above: `engine/`. Below: `skills/`.
-
-`activate_skill`: the instructions of a skill, when the model finds that it fits the task.
-
-Which skills there are for whom is `skills/`'s matter; what they say is advice to the model and
-grants nothing. Above: `middleware/skills.py` gives the tool to agents.
+and leaves the list and a pinned skill's text in the thread. This one asks the library before each
+model call: a change is seen at once, nothing is in checkpoints, and the skill that a user chose
+holds for that run only. It comes from the run's context, where no message, file or tool result can
+put it. A skill's text is advice and grants nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +18,6 @@ from weakref import WeakKeyDictionary
 
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
-from deepagents.middleware._utils import (
-    append_to_system_message,  # what deepagents' own middleware appends with
-)
 from deepagents.middleware.skills import SkillsMiddleware as DeepSkills
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -36,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware.calls import append_to_prompt
 from dataagent_core.skills import Folders, SkillLibrary, SkillSet, SkillText, skill_folders
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.current_run import run_or_default
@@ -200,7 +192,7 @@ class _ListSection:
     def append_to(self, system: SystemMessage | None) -> SystemMessage:
         """The system message and the list; an agent's own never changes, so this is made once."""
         if self._prompt is None or self._prompt[0] is not system:
-            self._prompt = (system, _append_text(system, self._section))
+            self._prompt = (system, append_to_prompt(system, self._section))
         return self._prompt[1]
 
 
@@ -213,12 +205,3 @@ def _with_skill(messages: list[AnyMessage], name: str, text: str) -> list[AnyMes
             changed = message.model_copy(update={"content": asked})
             return [*messages[:index], changed, *messages[index + 1 :]]
     return messages
-
-
-def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
-    """The system message with more text; plain text stays plain, which is the quickest to count."""
-    # text or blocks
-    content: Any = None if system is None else system.content
-    if content is None or isinstance(content, str):
-        return SystemMessage(f"{content}\n\n{text}" if content else text)
-    return append_to_system_message(system, text)

@@ -1,9 +1,4 @@
-"""Pieces of a model's answer as LangChain wants them, made cheaply.
-
-Building a validated `AIMessageChunk` costs four times as much as filling in a copy of an empty one,
-and a streamed answer is made of hundreds. What goes in here is our own text, so there is nothing
-to validate; the tests compare each kind with its validated twin. Pure. Used by the models here.
-"""
+"""The pieces of a model's answer, as chunks of LangChain's."""
 
 from __future__ import annotations
 
@@ -20,13 +15,7 @@ REASONING: Final = "reasoning_content"
 """Where a model's thinking stands in `additional_kwargs`, as OpenAI-compatible servers name it."""
 
 Piece = str | ChatGenerationChunk
-"""Of an answer: plain text, or anything else as LangChain wants it."""
-
-_EMPTY_MESSAGE: Final[dict[str, Any]] = dict(vars(AIMessageChunk(content="")))
-_EMPTY_GENERATION: Final[dict[str, Any]] = dict(
-    vars(ChatGenerationChunk(message=AIMessageChunk(content="")))
-)
-_set = object.__setattr__
+"""A piece of an answer: plain text, or a chunk of anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +28,9 @@ class ToolCallDelta:
     arguments: str
 
 
-def text_chunk(text: str, *, reasoning: str = "") -> ChatGenerationChunk:
-    """A chunk of text, of thinking, or of both."""
-    message = AIMessageChunk.__new__(AIMessageChunk)
-    fields = _EMPTY_MESSAGE.copy()
-    fields["content"] = text
-    fields["additional_kwargs"] = {REASONING: reasoning} if reasoning else {}
-    fields["response_metadata"] = {}
-    fields["tool_calls"] = []
-    fields["invalid_tool_calls"] = []
-    fields["tool_call_chunks"] = []
-    _fill(message, fields, {"content", "additional_kwargs"}, {})
-    generation = ChatGenerationChunk.__new__(ChatGenerationChunk)
-    fields = _EMPTY_GENERATION.copy()
-    fields["text"] = text
-    fields["message"] = message
-    _fill(generation, fields, {"message"}, None)
-    return generation
-
-
-def full_chunk(
-    *,
+def answer_chunk(
     text: str = "",
+    *,
     reasoning: str = "",
     calls: Sequence[ToolCallDelta] = (),
     usage: UsageMetadata | None = None,
@@ -68,7 +38,7 @@ def full_chunk(
     additional: dict[str, Any] | None = None,
     is_last: bool = False,
 ) -> ChatGenerationChunk:
-    """A chunk of any kind, validated: tool calls, usage and the end of an answer."""
+    """A chunk of text, thinking, tool calls, usage, or the end of an answer."""
     extra = dict(additional or {})
     if reasoning:
         extra[REASONING] = reasoning
@@ -86,11 +56,3 @@ def full_chunk(
 
 def _tool_call_chunk(call: ToolCallDelta) -> ToolCallChunk:
     return tool_call_chunk(name=call.name, args=call.arguments, id=call.call_id, index=call.index)
-
-
-def _fill(target: object, fields: dict[str, Any], given: set[str], extra: Any) -> None:
-    """Give `target` the state pydantic would have given it."""
-    _set(target, "__dict__", fields)
-    _set(target, "__pydantic_fields_set__", given)
-    _set(target, "__pydantic_extra__", extra)
-    _set(target, "__pydantic_private__", None)

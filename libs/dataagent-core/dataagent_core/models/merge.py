@@ -14,7 +14,6 @@ end. `+` on chunks is almost associative; the cases where it is not are left unj
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing, contextmanager
 from copy import copy
@@ -22,15 +21,12 @@ from functools import cache
 from types import new_class
 from typing import Any, Final, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackManager
-from langchain_core.language_models import BaseChatModel, chat_models
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, get_buffer_string
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage, get_buffer_string
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.prompt_values import PromptValue
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
 
-from dataagent_core.models.chunks import REASONING, Piece, text_chunk
+from dataagent_core.models.chunks import REASONING, Piece, answer_chunk
 from dataagent_core.models.failures import translate_errors
 from dataagent_core.models.messages import Thread
 from dataagent_core.models.streamed_model import StreamedChatModel
@@ -204,7 +200,6 @@ Chunks = AsyncIterator[ChatGenerationChunk]
 Window = Callable[[], float]
 _WINDOW = "text_window"
 _IDENTITY = ("__module__", "__qualname__", "__doc__")
-_FOR_TRACING = {"ls_structured_output_format", "structured_output_format"}
 
 
 class TextWindow:
@@ -312,31 +307,6 @@ class _Merging:
             return _ThreadPromptValue(thread=model_input)
         return cast(Any, super())._convert_input(model_input)
 
-    async def ainvoke(
-        self,
-        input: Any,  # noqa: A002 LangChain's name; what a model takes
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
-        """As LangChain's; a call that no callback follows is made without preparing any."""
-        given = ensure_config(config)
-        own = cast(BaseChatModel, self).callbacks
-        if own or _is_followed(given) or kwargs.keys() & _FOR_TRACING:
-            return await cast(Any, super()).ainvoke(input, given, stop=stop, **kwargs)
-        messages = _normalized(self._convert_input(input).to_messages())
-        manager = AsyncCallbackManagerForLLMRun(
-            run_id=uuid.uuid4(),
-            handlers=[],
-            inheritable_handlers=[],
-            tags=given.get("tags"),
-            metadata=given.get("metadata"),
-        )
-        answer = self._agenerate_with_cache(messages, stop, manager, **kwargs)
-        result = await asyncio.create_task(answer)  # else each chunk passes all that waits for it
-        return cast(AIMessage, result.generations[0].message)
-
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         model = cast(Any, super())  # LangChain's
         if model._should_stream(async_api=async_api, run_manager=run_manager, **kwargs):
@@ -394,19 +364,6 @@ class _Merging:
             return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
 
 
-def _normalized(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Content blocks in LangChain's own form, by its own function, which is `tuning.py`'s too."""
-    return cast(Any, chat_models)._normalize_messages(messages)  # private
-
-
-def _is_followed(config: RunnableConfig) -> bool:
-    """Whether someone's callbacks wait for what happens; outside of a graph that is not known."""
-    callbacks = config.get("callbacks")
-    if not isinstance(callbacks, BaseCallbackManager) or config.get("run_id") is not None:
-        return True
-    return bool(callbacks.handlers or callbacks.inheritable_handlers)
-
-
 @cache
 def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
     """The provider's class with `_Merging` before it, under the same name."""
@@ -431,7 +388,7 @@ async def _written(
 async def _chunks(source: AsyncGenerator[Piece]) -> AsyncGenerator[ChatGenerationChunk]:
     async with aclosing(source):
         async for piece in source:
-            yield text_chunk(piece) if isinstance(piece, str) else piece
+            yield answer_chunk(piece) if isinstance(piece, str) else piece
 
 
 def _with_joined_text(pieces: Iterable[Piece]) -> list[ChatGenerationChunk]:
@@ -443,10 +400,10 @@ def _with_joined_text(pieces: Iterable[Piece]) -> list[ChatGenerationChunk]:
             texts.append(piece)
             continue
         if texts:
-            chunks.append(text_chunk("".join(texts)))
+            chunks.append(answer_chunk("".join(texts)))
             texts = []
         chunks.append(piece)
-    return [*chunks, text_chunk("".join(texts))] if texts else chunks
+    return [*chunks, answer_chunk("".join(texts))] if texts else chunks
 
 
 async def merge_stream(

@@ -46,7 +46,6 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         "head",
         "is_plain",
         "is_unmarked",
-        "longest_argument",
         "open_calls",
         "tokens",
     )
@@ -64,8 +63,6 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         """Whether all content is text, and every tool call could be read."""
         self.is_unmarked = True
         """Whether no library left a note for itself on a user's message."""
-        self.longest_argument = 0
-        """How long the longest text is that a tool was called with."""
         self.tokens = 0
         """About how many tokens the messages take (see `count_tokens`)."""
         self.characters = 0
@@ -114,7 +111,6 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         self.open_calls = other.open_calls
         self.is_plain = other.is_plain
         self.is_unmarked = other.is_unmarked
-        self.longest_argument = other.longest_argument
         self.tokens = other.tokens
         self.characters = other.characters
 
@@ -131,8 +127,6 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
                     open_calls.add(call["id"])
-                    lengths = [len(text) for text in call["args"].values() if isinstance(text, str)]
-                    self.longest_argument = max(self.longest_argument, *lengths, 0)
                 self.is_plain = self.is_plain and not message.invalid_tool_calls
             elif isinstance(message, ToolMessage):
                 open_calls.discard(message.tool_call_id)

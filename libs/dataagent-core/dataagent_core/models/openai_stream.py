@@ -21,7 +21,7 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 from langchain_core.outputs import ChatGenerationChunk
 
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import Piece, ToolCallDelta, full_chunk, text_chunk
+from dataagent_core.models.chunks import Piece, ToolCallDelta, answer_chunk
 from dataagent_core.models.failures import presentable, refusal
 
 
@@ -193,12 +193,12 @@ class AnswerReader:
         refused = _drain(self._refusals)
         if calls or refused:
             additional = {"refusal": refused} if refused else None
-            return full_chunk(text=text, reasoning=thought, calls=calls, additional=additional)
-        return text_chunk(text, reasoning=thought) if thought else text or None
+            return answer_chunk(text=text, reasoning=thought, calls=calls, additional=additional)
+        return answer_chunk(text, reasoning=thought) if thought else text or None
 
     def last(self) -> ChatGenerationChunk:
         """The chunk that ends the answer: usage, why it ended, which model it was."""
-        return full_chunk(usage=self._usage, metadata=self._metadata, is_last=True)
+        return answer_chunk(usage=self._usage, metadata=self._metadata, is_last=True)
 
     def _add_choice(self, choice: Json) -> None:
         if reason := choice.get("finish_reason"):

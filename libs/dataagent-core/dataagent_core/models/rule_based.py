@@ -31,7 +31,7 @@ import orjson
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from dataagent_core.models.chunks import Piece, ToolCallDelta, full_chunk, text_chunk
+from dataagent_core.models.chunks import Piece, ToolCallDelta, answer_chunk
 from dataagent_core.models.messages import Thread, attached_files, typed_text
 
 _WORD: Final = re.compile(r"\S*\s+|\S+")
@@ -98,10 +98,10 @@ async def play(
             for text in chunks_of(step):
                 await pace.wait()
                 said += 1
-                yield text_chunk("", reasoning=text) if isinstance(step, Think) else text
+                yield answer_chunk("", reasoning=text) if isinstance(step, Think) else text
     calls = [step for step in turn if isinstance(step, Call)]
     made = uuid.uuid4().hex
-    yield full_chunk(
+    yield answer_chunk(
         calls=[_call_part(index, call, made) for index, call in enumerate(calls)],
         usage=_usage(messages, said + len(calls)),
         metadata={

@@ -19,7 +19,7 @@ from langchain_core.language_models.chat_models import agenerate_from_stream
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from dataagent_core.models.chunks import Piece, text_chunk
+from dataagent_core.models.chunks import Piece, answer_chunk
 
 T = TypeVar("T")
 
@@ -47,12 +47,6 @@ class StreamedChatModel(BaseChatModel):
     ) -> AsyncGenerator[Piece]:
         """The answer in pieces. Chunks carry no id: LangChain gives the message one."""
 
-    def _get_invocation_params(
-        self, stop: list[str] | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        """As LangChain's, which calls a deprecated name and silences the warning each time."""
-        return {**self.asdict(), "stop": stop, **kwargs}
-
     async def _astream(
         self,
         messages: list[BaseMessage],
@@ -62,7 +56,7 @@ class StreamedChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         async with aclosing(self.pieces(messages, stop, **kwargs)) as pieces:
             async for piece in pieces:
-                yield text_chunk(piece) if isinstance(piece, str) else piece
+                yield answer_chunk(piece) if isinstance(piece, str) else piece
 
     async def _agenerate(
         self,

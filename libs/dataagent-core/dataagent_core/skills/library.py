@@ -1,13 +1,8 @@
-"""All skills of a process: who has which, what they say.
+"""All skills of a process: who has which, and their texts.
 
-Folders that everyone shares are read once; a user's own (`skills/` in their workspace) are looked
-at again before each use and read only when they changed. So a turn of a user without skills costs
-one look at a directory. Whose skills are whose is decided here: another user's do not exist. Above:
-`middleware/skills.py`, `runs/agents.py`, the routes. Below: `reading.py`, `workspace/`.
-
-The skills one user has with one agent, and how they are listed for the model. Pure.
-
-Above: `library.py` puts shelves together, `middleware/skills.py` shows them.
+Folders that everyone shares are read once; a user's own (`skills/` in their workspace) are checked
+before each use and read only when they changed. So a turn of a user without skills costs one look
+at a directory. Another user's skills do not exist.
 """
 
 from __future__ import annotations

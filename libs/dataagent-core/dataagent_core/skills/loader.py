@@ -1,16 +1,9 @@
-"""Folders of skills on disk. Blocking; run in a worker thread.
+"""Reads folders of skills from disk. Blocking; run in a worker thread.
 
-A skill is a folder with a SKILL.md. What cannot be used is named with its reason and left out;
-nothing here fails because of what someone put into a folder. Links that lead out are not followed
-(`workspace/jail.py`), neither by a skill's folder nor by a file in it. Above: `library.py`. Below:
-`document.py`.
-
-Where the skills we ship are.
-
-In the repository they are `skills/custom/`, and whatever is put there is found after a restart; so
-are Anthropic's, where their repository is checked out as `skills/anthropic/`. A wheel carries a
-copy of `skills/custom/` inside the package (`_shipped/skills`, put there by the build); an
-operator's own then go into a folder that `DATAAGENT_SKILLS_DIRS` names.
+A skill is a folder with a SKILL.md. One that cannot be used is listed with its reason and left out.
+Links that lead out are not followed (`workspace/jail.py`). In the repository the shipped skills are
+`skills/custom/`, and Anthropic's where their repository is checked out as `skills/anthropic/`; a
+wheel has a copy of `skills/custom/` in `_shipped/skills`. `DATAAGENT_SKILLS_DIRS` names others.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
-"""A SKILL.md, from its text to its parts. Pure.
+"""A skill as data: the parser of SKILL.md, limits, and the command `/skill-name task`.
 
 Front matter between two lines of `---`, then the instructions. The front matter is YAML of which
-only plain text, lists and objects are read: no tags, no anchors, no guessing of types, little of
-it. So nothing in it can call anything, grow, or nest without end. Above: `reading.py`.
-
-What a skill is, as data, and how large one may be.
-
-Above: everything in this room. Below: nothing.
-
-`/skill-name task`, as a user types it. Pure.
-
-Only the beginning of a user's own message is looked at; nothing a tool, a file or a model says goes
-through here.
+only plain text, lists and objects are read: no tags, no anchors, no guessing of types, and little
+of it. So nothing in it can call anything, grow, or nest without end.
 """
 
 from __future__ import annotations

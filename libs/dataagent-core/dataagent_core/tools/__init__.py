@@ -1,7 +1,7 @@
-"""What an agent can use: built-in tools, the client they go out with, and the file tracker.
+"""Tools of agents: built-in ones, their HTTP client, and the file tracker.
 
 `http_request`, `fetch_url` and `web_search` are LangChain tools for any agent. They are made when
-they are first asked for, with the settings of the environment. Agents of an `AgentFactory` have
+they are first imported, with the settings of the environment. Agents of an `AgentFactory` have
 their own.
 """
 

@@ -1,14 +1,8 @@
-"""The tools every installation has: those that the files of this folder offer.
+"""Collects the tools that every installation has: those that the modules of this package offer.
 
-A file offers tools by a function `tools(context)`, which is called once at the start with a
-`ToolContext` and returns those that are possible with it. Nothing registers itself and nothing is
-listed: a file that is put here is a tool, one that is taken away is none. A tool that must ask
-first says so itself, by `metadata={"approval": "what a person reads"}`.
-
-The tools that go out, each by itself, for agents that nothing of ours wraps.
-
-What goes wrong is their result, for the model to read: in an agent of an `AgentFactory` a
-middleware sees to that.
+A module offers tools by a function `tools(context)`, which is called once at the start with a
+`ToolContext` and returns those that are possible with it. There is no list: a module that is put
+here is a tool. A tool that needs an approval has `metadata={"approval": "the text to show"}`.
 """
 
 from __future__ import annotations

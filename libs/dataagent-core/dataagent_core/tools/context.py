@@ -1,6 +1,6 @@
 """What a tool can be built from. Made once, where the core is put together.
 
-What a process does not have is None there; a tool that needs it is then not offered.
+A part that a process does not have is None; a tool that needs it is not offered.
 """
 
 from __future__ import annotations

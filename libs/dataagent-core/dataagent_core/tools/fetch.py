@@ -1,7 +1,7 @@
 """`fetch_url`: a web page as Markdown, or a document on the web as text.
 
-Pages and documents are read in a process with limits (`documents/`): whoever wrote the page may
-have made it to be slow.
+Pages and documents are read in a process with limits (`documents/`), because a page may be made to
+be slow.
 """
 
 from __future__ import annotations

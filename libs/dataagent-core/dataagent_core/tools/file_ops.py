@@ -1,7 +1,7 @@
-"""What a file tool did: the diff and the numbers, from texts alone.
+"""Computes the diff and the metrics of a file tool's call, from texts alone.
 
-`FileOpTracker` pairs the start of a call with its result and computes a record. It does no I/O:
-whoever drives it (`middleware/file_ops.py`) hands in the text before and after.
+`FileOpTracker` pairs the start of a call with its result. It does no I/O: its caller
+(`middleware/file_ops.py`) passes the text before and after.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""`keep_files`: takes what code changed in its sandbox over into the user's workspace.
+"""`keep_files`: copies files that code changed in its sandbox into the user's workspace.
 
-The sandbox sees the user's files and changes only copies. What is to last is named here, file by
-file, so that the person who is asked sees what will be written and what deleted. All of it or
-nothing: within the quota, and only if the workspace's files are still those the code has seen.
-Above: an agent. Below: `sandbox/session.py` (what changed), `workspace/` (where it is kept).
+The sandbox sees the user's files and changes only copies. The call names each file, so that the
+person who approves it sees what will be written and what deleted. All of it or nothing: within the
+quota, and only if the workspace's files are still those the code has seen.
 """
 
 from __future__ import annotations

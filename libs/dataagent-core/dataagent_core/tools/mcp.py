@@ -1,8 +1,7 @@
-"""An MCP tool as an agent has it in a run.
+"""MCP tools as agents have them in a run.
 
-Files in an answer are kept as the user's, with an artefact event each; how far a call is goes to
-the run's readers; what a server asks goes to the run's user. Above: `middleware/mcp_tools.py`,
-which says what an agent has. Below: `mcp/langchain.py`, `workspace/` for files.
+Files in a result are stored as the user's, with an artefact event each; progress goes to the run's
+readers; a question of the server goes to the run's user.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The one HTTP client of tools: it reaches the open Internet and nothing behind it.
+"""The HTTP client of tools, which reaches the open Internet and nothing behind it.
 
-A model chooses the URLs, and whoever wrote what the model reads may have chosen them first. So
-names are resolved here, every address is checked, and the connection goes to an address that was
-checked. Each redirect is a new request with the same checks. No proxies or credentials from the
-environment, no cookies, a size and a time limit. Above: the tools. Below: `network/` has the rules.
-
-What the tools that go out have in common: a client, an async side and a blocking twin.
+A model chooses the URLs, and a page that it read may have suggested them. So names are resolved
+here, every address is checked, and the connection goes to an address that was checked. Each
+redirect is a new request with the same checks. No proxies or credentials from the environment, no
+cookies, a size and a time limit.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""`execute_python` and `execute_python_with_file`: the agent's Python, in the user's own sandbox.
+"""`execute_python` and `execute_python_with_file`: the agent's Python, in the user's sandbox.
 
-State lives on from call to call within a conversation. Whatever the code writes comes back as files
-of the user's, booked on the quota, with an artefact event each. Above: an agent. Below: `sandbox/`
-(where it runs), `workspace/` (where files are kept). What code may do is the wall's matter.
-
-How a run of code is told to the model: what it printed, what it made, what ended it. Pure.
-
-Output is cut to what a model can read; the limit that ended a run is named, never "exit -9".
+State persists from call to call within a conversation. Files that the code writes are stored as the
+user's, within the quota, with an artefact event each. Output is cut to what a model can read; the
+limit that ended a run is named, never "exit -9".
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`read_uploaded_file`: an uploaded file as text, and its tables for SQL.
 
-The text is cut at limits, and what is missing is always told. A file that is a table is
-made a data source of its owner's as well, in full, so that no figure has to be worked out from a
-cut text. A file of another user is not found. Above: an agent. Below: `workspace/file_store.py`,
-`documents/`, `data/uploaded_sources.py`.
+The text is cut at limits, and the result says what is missing. A table also becomes a data source
+of its owner, in full, so that no figure has to be computed from a cut text. A file of another user
+is not found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a question's research has come to: searches made, sources found. The limits are kept here.
+"""Limits and numbers the searches and sources of a question's research.
 
 The rule, for each run (a user's message, with all its sub-agents):
 
@@ -8,7 +8,7 @@ The rule, for each run (a user's message, with all its sub-agents):
 
 A source is relevant when the search service scores it at one half or more. Sources are numbered
 within a conversation, so that an answer can cite them as [1], [2]; the same address keeps its
-number. Nothing is stored: what a process forgets, it counts anew. Above: the search tools.
+number. Nothing is stored: a new process counts anew.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""The SQL agent's tools, under the names every SQL agent knows, over our guarded path.
+"""The tools of the SQL agent.
 
-Names and arguments of the first four are those of LangChain's `SQLDatabaseToolkit`; `source` and
-`title` are ours beside them.
-
-What every data tool has in common: for whom it runs, how it answers, how it fails.
-
-A result is JSON text of at most 4 kB; an error is JSON too, with a code, what to do instead, and
-status `denied` when a rule forbade it. Errors are values for the model, so nothing is raised.
-Above: an agent. Below: `data/service.py`.
+Names and arguments of the first four are those of LangChain's `SQLDatabaseToolkit`, with `source`
+and `title` added. A result is JSON text of at most 4 kB; an error is JSON too, with a code, what to
+do instead, and status `denied` when a rule forbade it. Errors are values for the model, so nothing
+is raised.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`web_search` and `tavily_search`: the web through Tavily's API.
 
 The first gives excerpts, the second also reads the pages it finds. Both count on the run's limits
-and number what they find (`research.py`).
+and number their results (`research.py`).
 """
 
 from __future__ import annotations

@@ -21,6 +21,12 @@ from dataagent_core.engine import AgentConfig, AgentFactory, SubAgentConfig
 from dataagent_core.engine import factory as factory_module
 from dataagent_core.errors import Misconfigured
 from dataagent_core.events import AnyEvent, TextEvent, ToolResultEvent
+from dataagent_core.middleware import (
+    ApprovalsMiddleware,
+    FileToolsMiddleware,
+    ToolGuard,
+    ToolObserver,
+)
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.workspace import UserWorkspaceManager
 from dataagent_offline.model import OfflineChatModel
@@ -324,3 +330,16 @@ def test_a_model_is_made_once_for_all_agents_and_summaries_that_name_it(
         factory.summarization(AgentConfig("agent"))
     factory.create_agent(AgentConfig("agent", model="offline"))
     assert made == ["scripted", "offline"]
+
+
+@requirement("R7.1")
+async def test_a_call_passes_one_guard_one_approval_and_one_observer(
+    factory: AgentFactory,
+) -> None:
+    agent, _ = factory.create_agent(AgentConfig("agent", tools=frozenset({"think"})))
+    wrapping = [
+        type(each)
+        for each in agent.middleware
+        if type(each).awrap_tool_call is not AgentMiddleware.awrap_tool_call
+    ]
+    assert wrapping == [FileToolsMiddleware, ToolGuard, ApprovalsMiddleware, ToolObserver]

@@ -17,7 +17,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES  # pyright: ignore[repor
 
 from dataagent_core.engine import AgentConfig, AgentFactory
 from dataagent_core.engine.graph import message_channel
-from dataagent_core.engine.thread import reduce_messages
+from dataagent_core.middleware.upstream import reduce_messages
 
 ids = st.sampled_from(["a", "b", "c", "d"])
 texts = st.text(max_size=3)

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from dataagent_core.middleware import AddressApprovals, ToolErrorMiddleware
+from dataagent_core.middleware import ApprovalRules, ApprovalsMiddleware, ToolObserver
 from dataagent_core.models.rule_based import Call
 from tests.requirements import requirement
 
@@ -34,7 +34,7 @@ def web_search(query: str) -> str:
 
 def agent(agent_with: AgentWith, *urls: str, hosts: tuple[str, ...] = ()) -> Any:
     calls = [Call("web_search", {"query": "it"}), *(Call("fetch_url", {"url": u}) for u in urls)]
-    around = [AddressApprovals(hosts), ToolErrorMiddleware()]
+    around = [ApprovalsMiddleware(ApprovalRules(fetch_hosts=hosts)), ToolObserver()]
     return agent_with([*calls, "done"], around, [fetch_url, web_search])
 
 

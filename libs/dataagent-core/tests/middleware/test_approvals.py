@@ -1,15 +1,25 @@
 from __future__ import annotations
 
+import gc
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from langchain_core.tools import tool
-from langgraph.types import Command
 
-from dataagent_core.middleware import ToolErrorMiddleware, approvals_middleware
+# its saver is open
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from dataagent_core.middleware import ApprovalRules, ApprovalsMiddleware, ToolObserver
 from dataagent_core.models.rule_based import Call
+from dataagent_core.models.scripted import ScriptedChatModel
+from tests.requirements import requirement
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 
@@ -21,9 +31,8 @@ def send(text: str) -> str:
 
 
 def gated(agent_with: AgentWith, turns: list[Any]) -> Any:
-    return agent_with(
-        turns, [approvals_middleware({"send": "Send a text."}), ToolErrorMiddleware()], [send]
-    )
+    approvals = ApprovalsMiddleware(ApprovalRules({"send": "Send a text."}))
+    return agent_with(turns, [approvals, ToolObserver()], [send])
 
 
 @pytest.mark.parametrize(
@@ -50,7 +59,9 @@ async def test_a_gated_call_waits_for_one_of_four_decisions(
         "name": "send",
         "args": {"text": "a"},
         "description": "Send a text.",
+        "args_schema": ANY,
     }
+    assert interrupt.value["args_schema"]["required"] == ["text"]
     resume: Any = Command(resume={interrupt.id: decision})
     [(status, text)] = await agent.results(resume, auto_approve=False)
     assert status == outcome[0]
@@ -75,10 +86,40 @@ async def test_nobody_is_asked_about_a_tool_that_the_agent_does_not_have(
 ) -> None:
     agent = agent_with(
         [Call("shell", {"command": "ls"}), "done"],
-        [approvals_middleware(), ToolErrorMiddleware()],
+        [ApprovalsMiddleware(), ToolObserver()],
         [send],
     )
     [(status, text)] = await agent.results(auto_approve=False)
     assert agent.interrupts == []
     assert status == "error"
     assert "shell is not a valid tool" in text
+
+
+@requirement("G16")
+async def test_approvals_leave_no_class_behind() -> None:
+    agent: Any = create_agent(
+        ScriptedChatModel([Call("send", {"text": "a"}), "sent"]),
+        tools=[send],
+        middleware=[ApprovalsMiddleware(ApprovalRules({"send": "Send a text."}))],
+        checkpointer=InMemorySaver(),
+    )
+
+    async def approve(number: int) -> None:
+        config = {"configurable": {"thread_id": str(number)}}
+        await agent.ainvoke({"messages": [HumanMessage("hi")]}, config)
+        [waiting] = (await agent.aget_state(config)).tasks
+        answer = {waiting.interrupts[0].id: {"type": "approve"}}
+        ended = await agent.ainvoke(Command(resume=answer), config)
+        assert ended["messages"][-1].text == "sent"
+
+    async def classes_after(approvals: range) -> Counter[str]:
+        for number in approvals:
+            await approve(number)
+        gc.unfreeze()  # else what is frozen now or later is not counted
+        gc.collect()
+        models = [each for each in gc.get_objects() if isinstance(each, type(BaseModel))]
+        return Counter(f"{each.__module__}.{each.__qualname__}" for each in models)
+
+    before = await classes_after(range(3))
+    grown = await classes_after(range(3, 13)) - before
+    assert [name for name, count in grown.items() if count >= 10] == []  # one for each approval

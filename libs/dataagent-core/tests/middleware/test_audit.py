@@ -11,7 +11,7 @@ import pytest
 from langchain_core.tools import tool
 
 from dataagent_core.audit import AuditLog, AuditRow
-from dataagent_core.middleware import AuditMiddleware, ToolErrorMiddleware, approvals_middleware
+from dataagent_core.middleware import ApprovalRules, ApprovalsMiddleware, CallAudit, ToolObserver
 from dataagent_core.models.rule_based import Call
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
@@ -53,7 +53,7 @@ async def test_calls_are_noted_with_arguments_and_end(
     log, metrics = AuditLog(database), Metrics()
     agent = agent_with(
         [[Call("work", {"how": "well"}), Call("work", {"how": "fail"})], "went on"],
-        [AuditMiddleware(log, metrics), ToolErrorMiddleware()],
+        [ToolObserver([CallAudit(log, metrics)])],
         [work],
     )
     await agent.run(user_id="alice")
@@ -76,7 +76,10 @@ async def test_a_call_that_waits_for_a_person_is_noted_when_it_runs(
     log = AuditLog(database)
     agent = agent_with(
         [Call("work", {"how": "well"}), "went on"],
-        [approvals_middleware({"work": "Work."}), AuditMiddleware(log, Metrics())],
+        [
+            ApprovalsMiddleware(ApprovalRules({"work": "Work."})),
+            ToolObserver([CallAudit(log, Metrics())]),
+        ],
         [work],
     )
     await agent.run(auto_approve=False)
@@ -92,7 +95,7 @@ async def test_a_call_that_waits_for_a_person_is_noted_when_it_runs(
 async def test_a_call_that_is_stopped_is_noted(agent_with: AgentWith, database: Database) -> None:
     log = AuditLog(database)
     agent = agent_with(
-        [Call("work", {"how": "for ever"})], [AuditMiddleware(log, Metrics())], [work]
+        [Call("work", {"how": "for ever"})], [ToolObserver([CallAudit(log, Metrics())])], [work]
     )
     running = asyncio.create_task(agent.run())
     async with asyncio.timeout(WAIT_SECONDS):

@@ -8,7 +8,7 @@ from deepagents.backends import CompositeBackend
 from deepagents.middleware.filesystem import FilesystemMiddleware
 
 from dataagent_core.events import FileOperationEvent
-from dataagent_core.middleware import FileOperationMiddleware
+from dataagent_core.middleware import FileOperations, ToolObserver
 from dataagent_core.models.rule_based import Call
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
@@ -66,7 +66,7 @@ async def test_each_file_call_is_reported_with_its_diff_and_numbers(
             Call("delete", {"file_path": path}),
             "done",
         ],
-        [FilesystemMiddleware(backend=backend), FileOperationMiddleware(backend)],
+        [FilesystemMiddleware(backend=backend), ToolObserver([FileOperations(backend)])],
     )
     await agent.run()
     events = [FileOperationEvent(timestamp=0, **part["file_operation"]) for part in agent.custom]
@@ -81,7 +81,7 @@ async def test_a_path_out_of_the_workspace_is_an_error_and_the_run_goes_on(
     paths = ["/../x", "/files/link/passwd", "/files/../../u2/files/x", "/files/a\0b"]
     agent = agent_with(
         [[Call("read_file", {"file_path": path}) for path in paths], "done"],
-        [FilesystemMiddleware(backend=backend), FileOperationMiddleware(backend)],
+        [FilesystemMiddleware(backend=backend), ToolObserver([FileOperations(backend)])],
     )
     messages = await agent.run()
     assert [m.status for m in messages if m.type == "tool"] == ["error"] * 4

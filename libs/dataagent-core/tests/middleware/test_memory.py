@@ -7,7 +7,7 @@ from typing import Any
 from deepagents.backends import CompositeBackend
 from deepagents.middleware.filesystem import FilesystemMiddleware
 
-from dataagent_core.middleware import MEMORY_PATH, AgentMemoryMiddleware, approvals_middleware
+from dataagent_core.middleware import MEMORY_PATH, AgentMemoryMiddleware, ApprovalsMiddleware
 from dataagent_core.models.rule_based import Call
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
@@ -56,5 +56,5 @@ async def test_another_user_or_assistant_is_not_remembered(
 def test_memory_and_approvals_cost_no_step_of_the_graph(
     agent_with: AgentWith, backend: CompositeBackend
 ) -> None:
-    agent = agent_with([], [AgentMemoryMiddleware(backend=backend), approvals_middleware()])
+    agent = agent_with([], [AgentMemoryMiddleware(backend=backend), ApprovalsMiddleware()])
     assert set(agent.graph.get_graph().nodes) == {"__start__", "model", "tools", "__end__"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.middleware import ShellMiddleware, ToolErrorMiddleware
+from dataagent_core.middleware import ShellMiddleware, ToolObserver
 from dataagent_core.models.rule_based import Call
 from dataagent_core.sandbox import LocalRunner
 from dataagent_core.sandbox.local import LocalShells
@@ -42,7 +42,7 @@ async def test_a_command_that_takes_too_long_is_an_error_for_the_model(
     late = {"command": "echo before; sleep 600", "timeout_seconds": 0.2}
     agent = agent_with(
         [Call("shell", late), "ok"],
-        [ToolErrorMiddleware(), ShellMiddleware(LocalShells(LocalRunner()), manager)],
+        [ToolObserver(), ShellMiddleware(LocalShells(LocalRunner()), manager)],
     )
     [(status, text)] = await agent.results()
     assert status == "error"
@@ -81,7 +81,7 @@ async def test_the_shell_goes_on_from_call_to_call_of_a_conversation(
         Call("shell", {"command": "f; basename $PWD"}),
     ]
     shells = LocalShells(LocalRunner())
-    agent = agent_with([*calls, "ok"], [ToolErrorMiddleware(), ShellMiddleware(shells, manager)])
+    agent = agent_with([*calls, "ok"], [ToolObserver(), ShellMiddleware(shells, manager)])
     results = await agent.results()
     assert [status for status, _ in results] == ["success", "error", "success"]
     assert "the shell is as it was before" in results[1][1]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deepagents.backends import CompositeBackend
 
-from dataagent_core.middleware import SkillsMiddleware, ToolErrorMiddleware
+from dataagent_core.middleware import SkillsMiddleware, ToolObserver
 from dataagent_core.models.rule_based import Call
 from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.workspace import UserWorkspaceManager
@@ -88,7 +88,7 @@ async def test_an_unknown_skill_is_an_error_the_model_can_act_on(
     agent_with: AgentWith, skills: SkillsMiddleware
 ) -> None:
     turns = [Call("activate_skill", {"name": "tidy"}), "done"]
-    agent = agent_with(turns, [skills, ToolErrorMiddleware()])
+    agent = agent_with(turns, [skills, ToolObserver()])
     assert await agent.results() == [
         ("error", "Error: There is no skill 'tidy'. Did you mean tidy-data?")
     ]

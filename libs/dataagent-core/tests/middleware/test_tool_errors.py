@@ -9,7 +9,7 @@ import pytest
 from langchain_core.tools import tool
 
 from dataagent_core.errors import HostNotAllowed
-from dataagent_core.middleware import ToolErrorMiddleware
+from dataagent_core.middleware import ToolObserver
 from dataagent_core.models.rule_based import Call
 from tests.waiting import WAIT_SECONDS
 
@@ -34,7 +34,7 @@ async def test_a_tool_that_raises_gives_the_model_words_and_no_secrets(
     kinds = ("ours", "theirs", "late")
     agent = agent_with(
         [[Call("explode", {"kind": kind}) for kind in kinds], "went on"],
-        [ToolErrorMiddleware()],
+        [ToolObserver()],
         [explode],
     )
     with caplog.at_level(logging.ERROR):
@@ -59,7 +59,7 @@ async def test_cancelling_a_tool_is_not_an_error_of_the_tool(agent_with: AgentWi
         await asyncio.Event().wait()
         return ""
 
-    agent = agent_with([Call("wait_for_ever", {})], [ToolErrorMiddleware()], [wait_for_ever])
+    agent = agent_with([Call("wait_for_ever", {})], [ToolObserver()], [wait_for_ever])
     running = asyncio.ensure_future(agent.run())
     await asyncio.wait_for(started.wait(), WAIT_SECONDS)
     running.cancel()

@@ -14,7 +14,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
 
-from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
+from dataagent_core.models.chunks import ToolCallDelta, answer_chunk
 from dataagent_core.models.merge import ChunkJoiner, merge_stream
 
 
@@ -107,8 +107,8 @@ def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationC
 def test_text_and_what_ends_it_are_one_chunk(texts: list[str], data: st.DataObject) -> None:
     calls = [ToolCallDelta(0, "c0", "ls", "{}")] if data.draw(st.booleans()) else []
     reason = data.draw(st.sampled_from([None, {"finish_reason": "stop"}]))
-    said = [text_chunk(text) for text in texts]
-    said.append(full_chunk(calls=calls, usage=data.draw(usages), metadata=reason, is_last=True))
+    said = [answer_chunk(text) for text in texts]
+    said.append(answer_chunk(calls=calls, usage=data.draw(usages), metadata=reason, is_last=True))
     expected = total(said)
     joined = ChunkJoiner().join(said)
     assert len(joined) == 1
@@ -116,8 +116,8 @@ def test_text_and_what_ends_it_are_one_chunk(texts: list[str], data: st.DataObje
 
 
 def test_thinking_and_text_are_joined_only_in_that_order() -> None:
-    said = [text_chunk("", reasoning="hm"), text_chunk("a"), text_chunk("", reasoning="but")]
-    joined = ChunkJoiner().join([*said, text_chunk("b"), text_chunk("c", reasoning="both")])
+    said = [answer_chunk("", reasoning="hm"), answer_chunk("a"), answer_chunk("", reasoning="but")]
+    joined = ChunkJoiner().join([*said, answer_chunk("b"), answer_chunk("c", reasoning="both")])
     assert [(c.message.additional_kwargs.get("reasoning_content"), c.text) for c in joined] == [
         ("hm", "a"),
         ("but", "b"),

@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import text_chunk
+from dataagent_core.models.chunks import answer_chunk
 from dataagent_core.models.failures import ContextTooLong
 from dataagent_core.models.merge import TextWindow, merge_chunks, merge_stream, with_answer_stream
 from dataagent_core.models.rule_based import Call, Fail, Say, Think
@@ -44,7 +44,7 @@ class GatedSource:
                     self.held.set()
                     await self.gate.wait()
                 else:
-                    yield text_chunk(item)
+                    yield answer_chunk(item)
         finally:
             self.is_closed = True
 
@@ -130,7 +130,7 @@ async def test_cancelling_the_reader_closes_the_source(plan: list[str | None]) -
 
 async def test_a_source_that_was_cancelled_does_not_look_complete() -> None:
     async def cancelled() -> AsyncGenerator[ChatGenerationChunk]:
-        yield text_chunk("half")
+        yield answer_chunk("half")
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
@@ -246,7 +246,7 @@ class BrokenModel(BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], *_: Any, **__: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        yield text_chunk("so far")
+        yield answer_chunk("so far")
         raise self.error
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:

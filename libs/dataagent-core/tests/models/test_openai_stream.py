@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import text_chunk
+from dataagent_core.models.chunks import answer_chunk
 from dataagent_core.models.failures import ContextTooLong
 from dataagent_core.models.openai_stream import AnswerDecoder, EventParser, read_usage
 from tests.standins.openai_server import DONE, delta, ending, event, text, tool_calls, usage_event
@@ -23,7 +23,7 @@ def read(*pieces: bytes) -> list[AIMessageChunk]:
     """Every chunk of an answer that arrives in these pieces."""
     decoder = AnswerDecoder()
     said = [found for piece in pieces if (found := decoder.feed(piece))]
-    chunks = [text_chunk(one) if isinstance(one, str) else one for one in said + decoder.end()]
+    chunks = [answer_chunk(one) if isinstance(one, str) else one for one in said + decoder.end()]
     messages = [chunk.message for chunk in chunks]
     return [message for message in messages if isinstance(message, AIMessageChunk)]
 

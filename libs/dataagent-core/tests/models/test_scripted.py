@@ -16,10 +16,9 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.outputs import ChatGenerationChunk
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
+from dataagent_core.models.chunks import ToolCallDelta, answer_chunk
 from dataagent_core.models.directives import next_turn, read_turns
 from dataagent_core.models.rule_based import Call, Fail, Say, Think, words
 from dataagent_core.models.scripted import ScriptedChatModel
@@ -41,24 +40,9 @@ async def listen(model: ScriptedChatModel, question: str, heard: list[str]) -> N
         heard.append(str(chunk.content))
 
 
-def test_a_cheap_chunk_equals_its_validated_twin() -> None:
-    twin = ChatGenerationChunk(
-        message=AIMessageChunk(content="hello", additional_kwargs={"reasoning_content": "hm"})
-    )
-    cheap = text_chunk("hello", reasoning="hm")
-    assert cheap == twin
-    assert cheap.model_dump() == twin.model_dump()
-    assert vars(cheap.message) == vars(twin.message)
-    end = full_chunk(text="!", is_last=True)
-    assert cheap + end == twin + end
-
-
-def test_cheap_chunks_share_nothing() -> None:
-    first, second = text_chunk("a"), text_chunk("b")
-    first.message.additional_kwargs["x"] = 1
-    first.message.response_metadata["x"] = 1
-    assert second.message.additional_kwargs == {}
-    assert second.message.response_metadata == {}
+def test_thinking_of_a_chunk_stands_beside_its_text() -> None:
+    chunk = answer_chunk("hello", reasoning="hm").message
+    assert (chunk.text, chunk.additional_kwargs) == ("hello", {"reasoning_content": "hm"})
 
 
 @given(st.text())
@@ -211,7 +195,7 @@ async def test_a_directive_that_cannot_be_read_is_said_back(directive: str) -> N
 
 
 def test_calls_of_a_turn_have_their_own_ids() -> None:
-    chunk = full_chunk(
+    chunk = answer_chunk(
         calls=[ToolCallDelta(0, "a", "x", "{}"), ToolCallDelta(1, "b", "y", '{"z": 1}')]
     )
     message = chunk.message

@@ -54,7 +54,6 @@ def facts(thread: Thread) -> dict[str, Any]:
         "is_plain": thread.is_plain,
         "is_unmarked": thread.is_unmarked,
         "open_calls": thread.open_calls,
-        "longest_argument": thread.longest_argument,
         "tokens": thread.tokens,
         "characters": thread.characters,
     }
@@ -69,7 +68,6 @@ def looked_at(messages: list[BaseMessage]) -> dict[str, Any]:
         elif isinstance(message, ToolMessage):
             open_calls -= {message.tool_call_id}
     contents = [cast(Any, message).content for message in messages]  # text or blocks
-    arguments = [len(c["args"]["a"]) for answer in answers for c in answer.tool_calls]
     return {
         "is_plain": all(isinstance(content, str) for content in contents)
         and not any(answer.invalid_tool_calls for answer in answers),
@@ -78,7 +76,6 @@ def looked_at(messages: list[BaseMessage]) -> dict[str, Any]:
             for message in messages
         ),
         "open_calls": frozenset(open_calls),
-        "longest_argument": max([0, *arguments]),
         "tokens": sum(map(count_tokens, messages)),
         "characters": sum(len(message.text) for message in messages),
     }

@@ -15,7 +15,7 @@ from dataagent_core.errors import BudgetExhausted
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent, event_from_dict
 from dataagent_core.hitl import Decision
 from dataagent_core.identity.usage import Amounts, today
-from dataagent_core.middleware import BudgetMiddleware, TenantFeaturesMiddleware
+from dataagent_core.middleware import TenantFeatures, ToolCallBudget
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]
@@ -225,7 +225,6 @@ async def test_switches_are_looked_at_only_where_there_are_tenants(
     make_settings: MakeSettings,
 ) -> None:
     async with open_core(make_settings()) as core:
-        assert [type(each) for each in core.limits.around_calls] == [BudgetMiddleware]
+        assert [type(each) for each in core.limits.checks] == [ToolCallBudget]
     async with open_core(make_settings(multi_tenant=True, user_daily_tokens=5)) as core:
-        kinds = [type(each) for each in core.limits.around_calls]
-        assert kinds == [TenantFeaturesMiddleware, BudgetMiddleware]
+        assert [type(each) for each in core.limits.checks] == [TenantFeatures, ToolCallBudget]

@@ -158,7 +158,6 @@ async def test_asking_a_person_is_no_failure(tmp_path: Path) -> None:
 invoke_agent agent [dataagent internal]
   chat scripted [dataagent client]
   execute_tool write_file [dataagent internal]
-  execute_tool write_file [dataagent internal]
   chat scripted [dataagent client]\
 """)
 

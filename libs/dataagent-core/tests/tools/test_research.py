@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware import ToolErrorMiddleware
+from dataagent_core.middleware import ToolObserver
 from dataagent_core.models.rule_based import Call, Say, Turn
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
@@ -91,7 +91,7 @@ class Researcher:
         self._graph: Any = create_agent(
             ScriptedChatModel(self._next),
             tools=builtin_tools(ToolContext(settings=settings, client=client)),
-            middleware=[ToolErrorMiddleware()],
+            middleware=[ToolObserver()],
             context_schema=RunContext,
             checkpointer=InMemorySaver(),
         )

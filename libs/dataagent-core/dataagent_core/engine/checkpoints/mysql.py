@@ -1,7 +1,7 @@
 """LangGraph's MySQL saver over one pool, with a thread's history read in two queries.
 
-The library's saver predates delta channels: it would walk a thread's ancestors one query at a time,
-at every turn. `aget_delta_channel_history` here fetches the chain at once, then its writes.
+The library's saver would read a thread's ancestors one query at a time, at every turn.
+`aget_delta_channel_history` here fetches the chain at once, then its writes.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false

@@ -1,20 +1,9 @@
-"""The strict serialiser, which remembers what it has read or written.
+"""Stores the threads of all sessions: one `Checkpoints` a process, one saver a run.
 
-A thread's history is read anew at every turn, and reading a message means building a model: at a
-few hundred messages that costs more than the turn. What was written never changes, so a value is
-kept under its own bytes and shared; only containers are copied, because LangGraph fills them.
-
-Who may still write to a thread: asked before every write of a run's.
-
-A process that was frozen does not know that its run was taken over. What it would write to the
-thread then hides the turns that came since. A run's owner sets a fence in the run's own task
-(`runs/execution.py`), which savers await before a write; a thread without a run has none.
-
-Where LangGraph keeps its threads: one `Checkpoints` a process, one saver a run.
-
-The savers are LangGraph's own. Ours to decide: the strict serialiser (a checkpoint never names code
-to run), one saver object per run (savers lock), and that a thread is deleted whole or not at all
-(its messages are deltas on earlier checkpoints).
+The savers are LangGraph's own. Every write of a run passes its fence, so that a process that was
+frozen while another took over its run writes nothing more. The serialiser is strict (a checkpoint
+never names code to run) and caches values under their bytes, because reading a message means
+building a model; only containers are copied, because LangGraph fills them.
 """
 
 from __future__ import annotations
@@ -35,7 +24,8 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
+
+from dataagent_core.middleware.upstream import DeltaSnapshot
 
 Fence = Callable[[], Awaitable[None]]
 """Raises `StaleAttempt` for a run that is no longer this process's."""
@@ -150,10 +140,10 @@ def _copy_containers(value: Any) -> Any:
             key: _copy_containers(item) if type(item) in _CONTAINERS else item
             for key, item in value.items()
         }
-    return _DeltaSnapshot(_copy_containers(value.value)) if kind is _DeltaSnapshot else value
+    return DeltaSnapshot(_copy_containers(value.value)) if kind is DeltaSnapshot else value
 
 
-_CONTAINERS = frozenset({list, dict, _DeltaSnapshot})
+_CONTAINERS = frozenset({list, dict, DeltaSnapshot})
 
 
 class Checkpoints(ABC):

@@ -1,14 +1,10 @@
-"""LangGraph's SQLite saver on our database's own threads.
+"""LangGraph's SQLite saver on our database's own threads, with a cache of recent threads.
 
 `AsyncSqliteSaver` hops to a thread for every statement and holds a lock around it; here each call
-is one unit of work of `SqliteDatabase`, so that checkpoints share its commits.
-
-Threads as their last checkpoints left them, so that a turn reads only what the last one wrote.
-
-LangGraph keeps a thread's messages as writes on a chain of checkpoints and puts them together anew
-at every turn. What a checkpoint stands for never changes, so the thread that was put together for
-one is kept under the checkpoint's id; the next turn adds the writes since. The oldest go when all
-of them together hold too many messages.
+is one unit of work of `SqliteDatabase`, so that checkpoints share its commits. LangGraph stores a
+thread's messages as writes on a chain of checkpoints and joins them at every turn. What a
+checkpoint stands for never changes, so the joined thread is cached under the checkpoint's id; the
+next turn adds the writes since.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -35,13 +31,12 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
 from sqlalchemy import Connection
 
 from dataagent_core.engine.checkpoints.savers import CachingSerialiser, Checkpoints, check_fence
-from dataagent_core.engine.thread import reduce_messages
+from dataagent_core.middleware.upstream import DeltaSnapshot, reduce_messages
 from dataagent_core.models.messages import Thread
 from dataagent_core.storage import Database
 
@@ -221,12 +216,12 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
                 ]
             )
             writes = [value for _, _, value in history["writes"]]
-            seed = history.get("seed", _DeltaSnapshot(()))
-            if not isinstance(seed, _DeltaSnapshot) or _has_overwrite(writes):
+            seed = history.get("seed", DeltaSnapshot(()))
+            if not isinstance(seed, DeltaSnapshot) or _has_overwrite(writes):
                 return history
             thread = reduce_messages(Thread(seed.value), writes)
         self._cache.keep(*_thread_of(found.config), _checkpoint_id(found.config), thread)
-        return {"seed": _DeltaSnapshot(thread), "writes": []}
+        return {"seed": DeltaSnapshot(thread), "writes": []}
 
     def _extend_cached(self, saver: _UnitSaver, found: CheckpointTuple) -> Thread | None:
         """The thread, if it is known as of this checkpoint or of the one before it."""
