@@ -1,8 +1,8 @@
 """A class name is declared once in the product, and its prose has no words in a private sense.
 
 `python -m scripts.check_names` fails for a public class declared twice, a word of `ABSENT` in a
-docstring or comment, and a docstring that lists what is above or below its module. With
-`--remaining` it counts the words of `REMAINING` instead, and with `--remaining WORD` it prints
+docstring or comment, and a docstring that lists what is above or below its module. `python -m
+scripts.check_names remaining` counts the words of `REMAINING` instead, and `remaining WORD` prints
 where one is used; a word whose count is zero moves to `ABSENT`.
 """
 
@@ -113,8 +113,8 @@ def problems() -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Print the problems, 1 if there are any; or what remains."""
-    if "--remaining" in arguments:
-        _print_remaining(arguments[arguments.index("--remaining") + 1 :])
+    if arguments[:1] == ["remaining"]:
+        _print_remaining(arguments[1:])
         return 0
     found = [*problems()]
     print("\n".join(found))
