@@ -68,7 +68,7 @@ coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WE
 	@status=0; $(BIN)/python -m pytest $(PARALLEL) --all -p tests.traced --cov --cov-report= $(or $(ARGS),libs tests/end_to_end) || status=$$?; \
 	$(BIN)/python -m scripts.coverage_floors || status=$$?; exit $$status
 
-mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')
+mutants: $(SETUP) services ## change a part of the code a little, many times, and see whether a test notices (ARGS='sql --sample 40')
 	@$(BIN)/python -m scripts.mutants $(ARGS)
 
 check: $(SETUP) $(WEB_PACKAGES) ## format, lint, types, import contracts, dependencies, unused code, sizes, docs
@@ -133,8 +133,8 @@ chromium: ## install the browser that the web app's tests use, where we may
 wheels: $(SETUP) $(WEB_APP) ## build every package, the web app in the server's, into dist/
 	@$(BIN)/python -m scripts.wheels
 
-sbom: $(SETUP) $(WEB_PACKAGES) ## say what is inside, into dist/: two CycloneDX documents
-	@$(BIN)/python -m scripts.sbom
+sbom: $(SETUP) ## write two CycloneDX documents into dist/: the Python packages and the web app's
+	@scripts/sbom $(ARGS)
 
 setup: $(SETUP) bubblewrap ## create .venv and install everything
 

@@ -1,28 +1,22 @@
 """What a turn costs here, against the bare agent loop, in one run: `python -m bench`.
 
 Most figures are ratios of two things measured moments apart on the same machine, so they mean the
-same on a slow one; where the product promises a time or a size, that is measured. Each part is a
-module that reports rows; `__main__` prints them as one table.
+same on a slow one; where the product promises a time or a size, that is measured. A part is a
+module named after its letter:
 
-    throughput      a   turns per second through our doors, against the bare `astream`
-    provider        a   the same with a model behind HTTP, against the endpoint everyone writes
-    streams         b   how many streams one process carries
-    memory          c   what a session weighs
-    growth          d   what one more turn costs in a long session, or beside many others
-    cold_start      e   how long a program takes to answer
-    restart         e   how soon a killed server is there again
-    cancel          f   how soon a run is stopped
-    rows            g   a million rows through the data room
-    crowd           h   many people at one process
-    sandbox         i   code in the sandbox, against a plain interpreter
-    workers         j   two workers against one
-    mcp             k   a call through our hub, against the SDK alone
-    web             l   what the web app loads, and how fast it answers
-    terminal        m   the terminal from nothing
-    harbor          n   what Harbor adds to what it measures
-    attacks         o   how soon the server answers while one user attacks
-
-Below: `bare`, `load` and those named `…_side` are processes that do the work and measure it
-(`meter`); `processes` starts them, `agents`, `bare_question` and `yardstick` are what we compare
-with. `report` is the table, `page` the same to look at, `history` what was kept of earlier runs.
+    a_turns      turns per second over our transports, against the bare `astream` and a tutorial's
+    b_streams    how many streams one process carries
+    c_memory     memory of a session
+    d_growth     what one more turn costs in a long session, or beside many others
+    e_start      how long programs take to their first answer, and a killed server to its next
+    f_cancel     how soon a run is stopped
+    g_rows       a million rows through the data service
+    h_crowd      many users of one process
+    i_sandbox    code in the sandbox, against a plain interpreter
+    j_workers    two workers against one
+    k_mcp        a call through our hub, against the SDK alone
+    l_web        what the web app loads, and how fast it answers
+    m_terminal   the terminal from nothing
+    n_harbor     what Harbor adds to what it measures
+    o_attacks    how soon the server answers while one user attacks
 """

@@ -1,7 +1,7 @@
-"""A client at each door, as light as one can be: it sends a message and looks for the turn's end.
+"""A light client of each transport: it sends a message and looks for the end of the turn.
 
-`BenchClient.turn` returns when the turn is over and hands each text event to `heard`, if given. The
-yardstick's door is here too. Above: `load.py`. They check that turns end well and nothing else.
+`BenchClient.turn` returns when the turn is over and passes each text event to `on_text`, if given.
+The yardstick has a client too. They check that turns end well and nothing else.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class BenchClient(ABC):
         self._url = url
         self._session_id = session_id or str(uuid.uuid4())
 
-    async def enter(self) -> None:
-        """Open what the door keeps open between turns."""
+    async def connect(self) -> None:
+        """Open what stays open between turns."""
         return
 
     @abstractmethod
-    async def turn(self, message: str, heard: OnText | None = None) -> None:
+    async def turn(self, message: str, on_text: OnText | None = None) -> None:
         """Send a message and wait for the end of its turn."""
 
-    async def leave(self) -> None:
-        """Close what `enter` opened."""
+    async def close(self) -> None:
+        """Close what `connect` opened."""
         return
 
     async def _post_chat(self, message: str) -> bytes:
@@ -68,13 +68,13 @@ class SocketClient(BenchClient):
 
     _socket: ClientWebSocketResponse
 
-    async def enter(self) -> None:
+    async def connect(self) -> None:
         """Connect and wait for the greeting."""
         url = f"{self._url}/ws/chat/{self._session_id}"
         self._socket = await self._http.ws_connect(url, headers=HEADERS, max_msg_size=0)
         await self._socket.receive()
 
-    async def turn(self, message: str, heard: OnText | None = None) -> None:
+    async def turn(self, message: str, on_text: OnText | None = None) -> None:
         """One chat message, events until `done`."""
         await self.say(message)
         while True:
@@ -86,15 +86,15 @@ class SocketClient(BenchClient):
                 return
             if data.startswith(_ERROR):
                 raise TurnFailed(data)
-            if heard is not None and data.startswith(_TEXT):
-                heard(data)
+            if on_text is not None and data.startswith(_TEXT):
+                on_text(data)
 
     async def say(self, message: str) -> None:
         """Send a message without waiting for anything."""
         body = {"type": "chat", "payload": {"message": message}}
         await self._socket.send_str(orjson.dumps(body).decode())
 
-    async def leave(self) -> None:
+    async def close(self) -> None:
         """Disconnect."""
         await self._socket.close()
 
@@ -102,13 +102,13 @@ class SocketClient(BenchClient):
 class RestClient(BenchClient):
     """`POST /api/v1/chat`, which answers when the turn is over."""
 
-    async def turn(self, message: str, heard: OnText | None = None) -> None:
+    async def turn(self, message: str, on_text: OnText | None = None) -> None:
         """One request."""
         answer = (await self._post_chat(message)).decode()
         if _DONE not in answer or _ERROR in answer:
             raise TurnFailed(answer)
-        if heard is not None:
-            heard(answer)
+        if on_text is not None:
+            on_text(answer)
 
 
 class SseClient(BenchClient):
@@ -116,26 +116,26 @@ class SseClient(BenchClient):
 
     _stream: ClientResponse
 
-    async def enter(self) -> None:
+    async def connect(self) -> None:
         """Create the session and follow its events."""
         url = f"{self._url}/api/v1/sessions"
         async with self._http.post(url, data=b"{}", headers=HEADERS) as response:
             self._session_id = orjson.loads(await _body(response))["session_id"]
         self._stream = await self._http.get(f"{url}/{self._session_id}/events", headers=HEADERS)
 
-    async def turn(self, message: str, heard: OnText | None = None) -> None:
+    async def turn(self, message: str, on_text: OnText | None = None) -> None:
         """One request; the turn is over when both its answer and the stream say so."""
         answer = await self._post_chat(message)
         if _ERROR.encode() in answer:
             raise TurnFailed(answer.decode())
         while line := await self._stream.content.readline():
-            if heard is not None and line.startswith(b"data: " + _TEXT.encode()):
-                heard(line.decode())
+            if on_text is not None and line.startswith(b"data: " + _TEXT.encode()):
+                on_text(line.decode())
             if line.startswith(b"event: done"):
                 return
         raise TurnFailed("The stream ended before the turn did.")
 
-    async def leave(self) -> None:
+    async def close(self) -> None:
         """Stop following."""
         self._stream.close()
 
@@ -143,15 +143,15 @@ class SseClient(BenchClient):
 class YardstickClient(BenchClient):
     """The yardstick's `POST /chat`, which answers with a stream that ends with the turn."""
 
-    async def turn(self, message: str, heard: OnText | None = None) -> None:
+    async def turn(self, message: str, on_text: OnText | None = None) -> None:
         """One request."""
         body = orjson.dumps({"message": message, "thread_id": self._session_id})
         async with self._http.post(f"{self._url}/chat", data=body, headers=HEADERS) as response:
             answer = (await _body(response)).decode()
         if not answer.endswith("data: [DONE]\n\n"):
             raise TurnFailed(answer)
-        if heard is not None:
-            heard(answer)
+        if on_text is not None:
+            on_text(answer)
 
 
 CLIENTS: dict[str, type[BenchClient]] = {
@@ -163,7 +163,7 @@ CLIENTS: dict[str, type[BenchClient]] = {
 
 
 def groups(clients: Sequence[V]) -> Iterator[Sequence[V]]:
-    """The visitors in groups that may enter at once."""
+    """The clients in groups that may connect at once."""
     return (clients[at : at + _AT_ONCE] for at in range(0, len(clients), _AT_ONCE))
 
 
@@ -175,5 +175,5 @@ async def _body(response: ClientResponse) -> bytes:
 
 
 def client_options() -> dict[str, Any]:
-    """How a `ClientSession` has to be for these clients."""
+    """Options of the `ClientSession` that these clients need."""
     return {"connector": TCPConnector(limit=0), "timeout": ClientTimeout(total=None)}

@@ -1,8 +1,8 @@
-"""The runs that were kept, and what has become slower since.
+"""Earlier runs, and the rows that have become slower since.
 
-A kept run is a line of `history.jsonl`, which git keeps. Only rows with a target count: there it is
-known which side is the better one. Ratios within a run may be compared over days; sizes and times
-only on the machine they were kept on. A quick run is compared with quick ones only.
+A run is a line of `history.jsonl`, which is committed. Only rows with a target count, because only
+there it is known which direction is better. Ratios can be compared over days; sizes and times only
+on the same machine. A quick run is compared with quick ones only.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from bench.report import Report, Row, packages
 
 FILE = Path(__file__).with_name("history.jsonl")
 SLOWDOWN = 1.15
-"""How many times worse than the last kept value a row may be."""
+"""How many times worse than its last stored value a row may be."""
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """What one row was when its run was kept."""
+    """A row's value in an earlier run."""
 
     at: str
     value: float
@@ -34,7 +34,7 @@ class StoredValue:
 
 @dataclass(frozen=True, slots=True)
 class Slower:
-    """A row that is worse than it was."""
+    """A row that is worse than before."""
 
     row: Row
     before: float
@@ -67,7 +67,7 @@ def append_run(report: Report, file: Path = FILE) -> None:
 
 
 def load_values(*, is_quick: bool, file: Path = FILE) -> dict[Key, list[StoredValue]]:
-    """Every row's kept values, the oldest first."""
+    """Each row's stored values, the oldest first."""
     found: dict[Key, list[StoredValue]] = {}
     for run in _runs(file):
         if run["is_quick"] == is_quick:
@@ -78,7 +78,7 @@ def load_values(*, is_quick: bool, file: Path = FILE) -> dict[Key, list[StoredVa
 
 
 def slower(rows: Iterable[Row], before: dict[Key, list[StoredValue]]) -> list[Slower]:
-    """The rows that are worse than their last kept value by more than may be."""
+    """The rows that are more than `SLOWDOWN` times worse than their last stored value."""
     found = [
         Slower(row, values[-1].value)
         for row in rows
@@ -88,7 +88,7 @@ def slower(rows: Iterable[Row], before: dict[Key, list[StoredValue]]) -> list[Sl
 
 
 def better(first: Row, second: Row) -> Row:
-    """The better of two measurements of one row; the later one where nobody knows."""
+    """The better of two measurements of one row; the later one without a target."""
     if first.target is None:
         return second
     best = max if first.target.is_minimum else min
@@ -98,7 +98,7 @@ def better(first: Row, second: Row) -> Row:
 def _worse(row: Row, before: float) -> float:
     """How many times worse a row is than it was; below 1 it is better.
 
-    Of nothing there are no multiples: then it is worse without end if it now misses its target.
+    There is no multiple of zero: the row is then infinitely worse if it now misses its target.
     """
     if row.target is None:
         return 1.0

@@ -1,19 +1,21 @@
-"""Measures a stretch of work of one process: how long, how much CPU, and who else was on its core.
+"""Measures the work of a process (time, CPU, who else was on its core), and how late text is.
 
 A shared machine disturbs a measurement most through the core itself. The share of the time that the
-core worked for somebody else is `foreign`. It is taken out of the time that counts, and the one who
-asked may measure again (`least_disturbed`): at rest there is nothing to take out. Of a process that
-may use several cores it is their average, and a load generator on one of them is nobody else.
+core worked for other processes is `foreign`. It is taken out of the time that counts, and a
+disturbed measurement can be repeated (`least_disturbed`). For a process that may use several cores
+it is their average, and a load generator on one of them is not foreign.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from statistics import median
+from time import monotonic
 from typing import Any, TypeVar
 
 import psutil
@@ -22,6 +24,7 @@ CALM = 0.08
 """Share of a core that others may use before a measurement counts as disturbed."""
 
 S = TypeVar("S")
+_CHUNK = re.compile(r"chunk(\d+) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Sample:
 
     @property
     def turns_per_second(self) -> float:
-        """How much got done in the time the core was there for it."""
+        """Turns in the time that the core had for them."""
         return self.turns / (self.wall * (1 - min(self.foreign, 0.95)))
 
     @property
@@ -59,7 +62,7 @@ class Meter:
         self._is_own = pid == self._own.pid
         self._cores = self._process.cpu_affinity()
         self.has_all = len(self._cores) > 1
-        """Whether it may use several cores, the one of who measures among them."""
+        """Whether it may use several cores, the measuring process's among them."""
         self._before = (0.0, 0.0, 0.0, 0.0)
 
     def start(self) -> None:
@@ -67,7 +70,7 @@ class Meter:
         self._before = self._read()
 
     def stop(self, turns: int) -> Sample:
-        """What happened since `start`, in which so many turns were done."""
+        """The sample since `start`, in which so many turns were done."""
         then, now = self._before, self._read()
         wall, cpu, busy, own = (after - before for before, after in zip(then, now, strict=True))
         generator = 0.0 if self._is_own else own
@@ -92,7 +95,7 @@ def _busy(core: Any) -> float:  # Any: psutil's fields are those of the system
 
 
 class MeterOfBoth:
-    """Watches a server and its clients, this process: a clock that waits is late as well."""
+    """Watches a server and its clients, which are this process: their clock can be late as well."""
 
     def __init__(self, pid: int) -> None:
         self._server, self._clients = Meter(pid), Meter(os.getpid())
@@ -103,7 +106,7 @@ class MeterOfBoth:
         self._clients.start()
 
     def stop(self, turns: int) -> Sample:
-        """The server's sample; as disturbed as whichever was more so."""
+        """The server's sample, as disturbed as the more disturbed of the two."""
         server, clients = self._server.stop(turns), self._clients.stop(1)
         if self._server.has_all:  # then it may have been the server that the clients waited for
             return server
@@ -111,7 +114,7 @@ class MeterOfBoth:
 
 
 def to_json(sample: Sample) -> dict[str, Any]:
-    """A sample as a process hands it over."""
+    """A sample as JSON."""
     return asdict(sample)
 
 
@@ -146,3 +149,29 @@ def median_ratio(ours: list[float], theirs: list[float]) -> float:
 def memory_of(pid: int) -> int:
     """Bytes of memory a process has resident."""
     return psutil.Process(pid).memory_info().rss
+
+
+class Lateness:
+    """The added latency of chunks received within a stretch of time, in seconds.
+
+    The scripted model says `chunk0 chunk1 …`, one each so many milliseconds from the start of its
+    turn. A chunk's added latency is when it was received minus when it was due. An event may carry
+    several: each counts with its own due time, so that holding text back to merge it is not hidden.
+    """
+
+    def __init__(self, pace_seconds: float, begin: float, end: float) -> None:
+        self.values: list[float] = []
+        self._pace = pace_seconds
+        self._begin = begin
+        self._end = end
+
+    def listener(self, turn_started: float) -> Callable[[str], None]:
+        """A callback for the text of a turn that started at this moment."""
+        return lambda text: self.received(text, turn_started, monotonic())
+
+    def received(self, text: str, turn_started: float, now: float) -> None:
+        """Count the chunks of a text that came now."""
+        if self._begin <= now <= self._end:
+            first_due = turn_started + self._pace
+            for number in _CHUNK.findall(text):
+                self.values.append(now - first_due - int(number) * self._pace)

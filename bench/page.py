@@ -1,7 +1,4 @@
-"""A run as one HTML page that needs nothing else: every row, how far from its target, how it went.
-
-Pure functions over a `Report` and what `history.py` kept; no script, no other file.
-"""
+"""A run as one HTML page without other files: every row, its target and its earlier values."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ _SCALE = 2.0
 def as_html(
     report: Report, titles: Mapping[str, str], before: Mapping[Key, Sequence[StoredValue]], at: str
 ) -> str:
-    """The page; `titles` says what each part measures, `before` what was kept of each row."""
+    """The page; `titles` are the parts', `before` has each row's earlier values."""
     parts = dict.fromkeys(row.part for row in report.rows)
     sections = [_section(part, titles.get(part, ""), report.rows, before) for part in parts]
     return "\n".join(
@@ -56,12 +53,12 @@ def as_html(
 def _about(report: Report, at: str) -> str:
     with_target = [row for row in report.rows if row.target is not None]
     met = sum(row.is_met is True for row in with_target)
-    said = [at, f"{met} of {len(with_target)} targets met"]
+    about = [at, f"{met} of {len(with_target)} targets met"]
     if report.options.is_quick:
-        said.append("quick: fewer rounds and cells")
+        about.append("quick: fewer rounds and cells")
     if (share := report.disturbance) is not None:
-        said.append(f"others used {share:.0%} of the measured core (calm is {CALM:.0%})")
-    return " · ".join(said)
+        about.append(f"other processes used {share:.0%} of the measured core (calm is {CALM:.0%})")
+    return " · ".join(about)
 
 
 def _section(
@@ -69,7 +66,7 @@ def _section(
 ) -> str:
     head = (
         "<tr><th>what</th><th class=number>measured</th><th class=number>CPU a turn</th>"
-        "<th class=number>target</th><th>of the target</th><th>kept runs, and this one</th></tr>"
+        "<th class=number>target</th><th>of the target</th><th>earlier runs, and this one</th></tr>"
     )
     own = [row for row in rows if row.part == part]
     lines = [_row(row, before.get((row.part, row.name), ())) for row in own]
@@ -77,15 +74,15 @@ def _section(
 
 
 def _row(row: Row, values: Sequence[StoredValue]) -> str:
-    value, unit, wanted = as_text(row)
+    value, unit, target = as_text(row)
     cpu = "" if row.cpu is None else f"{row.cpu:.2f} ×"
     kind = {None: "", True: "met", False: "missed"}[row.is_met]
     note = f'<div class="note">{escape(row.note)}</div>' if row.note else ""
     return (
         f"<tr><td>{escape(row.name)}{note}</td>"
         f'<td class="number {kind}">{escape(value)} {escape(unit)}</td>'
-        f"<td class=number>{escape(cpu)}</td><td class=number>{escape(wanted)}</td>"
-        f"<td>{_bar(row)}</td><td>{_course(row, values)}</td></tr>"
+        f"<td class=number>{escape(cpu)}</td><td class=number>{escape(target)}</td>"
+        f"<td>{_bar(row)}</td><td>{_trend(row, values)}</td></tr>"
     )
 
 
@@ -105,23 +102,23 @@ def _bar(row: Row) -> str:
     )
 
 
-def _course(row: Row, values: Sequence[StoredValue]) -> str:
-    """The kept values and this one, as a line from the left to the right."""
+def _trend(row: Row, values: Sequence[StoredValue]) -> str:
+    """The earlier values and this one, as a line from left to right."""
     if not values:
         return ""
-    course = [*(one.value for one in values), row.value]
-    low, high = min(course), max(course)
-    room = _LINE_HEIGHT - 6
+    trend = [*(one.value for one in values), row.value]
+    low, high = min(trend), max(trend)
+    height = _LINE_HEIGHT - 6
 
     def point(place: int, value: float) -> tuple[float, float]:
         level = (value - low) / (high - low) if high > low else 0.5
-        return 3 + place * (_LINE_WIDTH - 6) / (len(course) - 1), 3 + room * (1 - level)
+        return 3 + place * (_LINE_WIDTH - 6) / (len(trend) - 1), 3 + height * (1 - level)
 
-    points = [point(place, value) for place, value in enumerate(course)]
-    said = ", ".join(f"{value:.3g}" for value in course)
+    points = [point(place, value) for place, value in enumerate(trend)]
+    values_text = ", ".join(f"{value:.3g}" for value in trend)
     x, y = points[-1]
     return (
-        f'<svg width="{_LINE_WIDTH}" height="{_LINE_HEIGHT}" role="img" aria-label="{said}">'
+        f'<svg width="{_LINE_WIDTH}" height="{_LINE_HEIGHT}" role="img" aria-label="{values_text}">'
         f'<polyline class="line" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>'
         f'<circle class="last" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
     )

@@ -1,4 +1,4 @@
-"""Starts what takes part: the measured process alone on one core, everything else on another.
+"""Starts the processes of a part: the measured one alone on a core, everything else on another.
 
 `Worker` is a process that answers one line of JSON with one line of JSON (`answer_lines` is its
 other end). `Service` is a server at an address. Both end with their `with` block, by their own id.
@@ -32,26 +32,26 @@ _SETTINGS = re.compile(
     r"(DATAAGENT_|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_|"
     r"PYTHONDONTWRITEBYTECODE)"
 )
-"""The last, as a program in use is compiled: a checkout would be anew at each of its starts."""
+"""The last one because installed programs are compiled; a checkout would be at each start."""
 _START_SECONDS = 60.0
 _CORES = sorted(os.sched_getaffinity(0))
 MEASURED = _CORES[0]
 OTHERS = _CORES[-1]
-"""Both as the process sees them that starts the others: each of those has one core and no other."""
+"""Cores as the starting process sees them; each process it starts has one of them alone."""
 ALL = -1
-"""In place of a core: whichever is free."""
+"""In place of a core: all of them."""
 
 
 def clean_environment(**settings: str) -> dict[str, str]:
-    """The environment without anybody's settings, plus the given ones."""
-    kept = {name: value for name, value in os.environ.items() if not _SETTINGS.match(name)}
-    return {**kept, "PYTHONHASHSEED": "0", **settings}
+    """The environment without the user's settings, plus the given ones."""
+    inherited = {name: value for name, value in os.environ.items() if not _SETTINGS.match(name)}
+    return {**inherited, "PYTHONHASHSEED": "0", **settings}
 
 
 def spawn(
     command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **streams: int
 ) -> subprocess.Popen[bytes]:
-    """Start a process that stays on one core, threads and all; or on any, see `ALL`."""
+    """Start a process that stays on one core with all its threads; `ALL` for any core."""
     cores = _CORES if core == ALL else {core}
     return subprocess.Popen(
         command,
@@ -75,7 +75,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 class Worker:
-    """A process that does what one line of JSON says."""
+    """A process that answers one line of JSON with one line of JSON."""
 
     def __init__(self, module: str, *arguments: str, core: int) -> None:
         command = [sys.executable, "-m", module, *arguments]
@@ -83,14 +83,14 @@ class Worker:
         self._name = " ".join([module, *arguments])
 
     def ask(self, **command: Any) -> Json:
-        """Let it do something and wait for what it says.
+        """Send a command and wait for the answer.
 
         Raises:
-            RuntimeError: it failed, with what it said; or it has ended.
+            RuntimeError: the command failed, or the process has ended.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with suppress(BrokenPipeError):  # it has ended; so has what it says
+        with suppress(BrokenPipeError):  # it has ended, which the next lines report
             self._process.stdin.write(orjson.dumps(command) + b"\n")
             self._process.stdin.flush()
         line = self._process.stdout.readline()
@@ -120,9 +120,9 @@ def answer_lines(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
     stack: AsyncExitStack,
 ) -> None:
-    """Be a worker: carry out commands from stdin until it ends, then close the stack."""
+    """Be a worker: execute commands from stdin until it ends, then close the stack."""
 
-    async def carry_out(command: Json) -> Json:
+    async def execute(command: Json) -> Json:
         try:
             return await handle(command)
         except Exception:
@@ -130,7 +130,7 @@ def answer_lines(
 
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         for line in sys.stdin.buffer:
-            answer = runner.run(carry_out(orjson.loads(line)))
+            answer = runner.run(execute(orjson.loads(line)))
             sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
             sys.stdout.buffer.flush()
         runner.run(stack.aclose())
@@ -148,7 +148,7 @@ class Service:
 def dataagent_server(
     core: int = MEASURED, /, *, model: str = "scripted", **settings: str
 ) -> Generator[Service]:
-    """Our server with its embedded default (SQLite), on the measured core unless told otherwise."""
+    """Our server with its embedded default (SQLite), on the measured core by default."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
         usual = {
@@ -184,7 +184,7 @@ def served(
 
 
 def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
-    """Wait for the first answer that is no failure of the server's."""
+    """Wait for the first answer that is not a server error."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -197,7 +197,7 @@ def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
             if error.code < 500:
                 return
         except OSError:
-            pass  # nobody listens yet
+            pass  # nothing listens yet
         time.sleep(0.01)
     raise RuntimeError(f"{url} did not answer within {_START_SECONDS:.0f} seconds.")
 
@@ -206,10 +206,10 @@ def finish(command: Sequence[str], environment: dict[str, str] | None = None) ->
     """Run a program, alone on the measured core, to its end.
 
     Raises:
-        RuntimeError: it did not end well.
+        RuntimeError: it failed.
     """
-    nowhere = subprocess.DEVNULL
-    process = spawn(command, core=MEASURED, environment=environment, stdout=nowhere, stdin=nowhere)
+    devnull = subprocess.DEVNULL
+    process = spawn(command, core=MEASURED, environment=environment, stdout=devnull, stdin=devnull)
     if process.wait() != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}.")
 
@@ -220,7 +220,7 @@ def program(name: str) -> Path:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

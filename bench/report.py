@@ -1,4 +1,4 @@
-"""What a part found: rows with a ratio and, where there is one, a target. Prints and keeps them."""
+"""The figures of a run: rows with a ratio and, where there is one, a target; printed and stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGES = ("dataagent-server", "deepagents", "langchain", "langgraph", "langch
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a value has to be."""
+    """The bound of a value."""
 
     bound: float
     is_minimum: bool
@@ -74,18 +74,18 @@ class BenchOptions:
 
 @dataclass(slots=True)
 class Report:
-    """Everything a run found."""
+    """All figures of a run."""
 
     options: BenchOptions
     rows: list[Row] = field(default_factory=list[Row])
     samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def add(self, row: Row) -> None:
-        """Keep a row."""
+        """Add a row."""
         self.rows.append(row)
 
     def keep(self, part: str, what: str, **values: Any) -> None:
-        """Keep a raw measurement; it goes to the file, not to the screen."""
+        """Store a raw measurement; it goes to the file, not to the screen."""
         self.samples.append({"part": part, "what": what, **values})
 
     @property
@@ -94,23 +94,23 @@ class Report:
         return [row for row in self.rows if row.is_met is False]
 
     def print_table(self) -> None:
-        """All rows, and whether the machine was quiet enough to believe them."""
+        """Print all rows, and how much other processes disturbed them."""
         print()
         print(f"{'':2} {'':60} {'measured':>9} {'':3} {'CPU/turn':>9}  {'target':>7}  met")
         for row in self.rows:
             print(_line(row))
         if (share := self.disturbance) is not None:
             print(f"\nOthers used {share:.0%} of the measured core on average; calm is {CALM:.0%}.")
-        print("× is a ratio of two things measured in this run; the rest is this machine's.")
+        print("× is a ratio of two things measured in this run; other units depend on the machine.")
 
     @property
     def disturbance(self) -> float | None:
-        """The share of the measured core that others used, if it was watched."""
+        """The share of the measured core that others used, if it was measured."""
         foreign = [sample["foreign"] for sample in self.samples if "foreign" in sample]
         return sum(foreign) / len(foreign) if foreign else None
 
     def write(self) -> Path:
-        """Write everything as JSON beside the code; the folder is not kept by git."""
+        """Write everything as JSON to `results/`, which git ignores."""
         RESULTS.mkdir(exist_ok=True)
         now = datetime.now(UTC)
         path = RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
@@ -132,12 +132,12 @@ def packages() -> dict[str, str]:
 
 
 def say(text: str) -> None:
-    """Tell how it goes; the table alone goes to stdout."""
+    """Print progress to stderr; the table alone goes to stdout."""
     print(text, file=sys.stderr, flush=True)
 
 
 def as_text(row: Row) -> tuple[str, str, str]:
-    """A row's value, its unit and its target, as they are read."""
+    """A row's value, its unit and its target as text."""
     if row.unit == "imported":
         return "yes" if row.value else "no", "", "no" if row.target else ""
     value = f"{row.value:.2f}" if row.value < 100 else f"{row.value:.0f}"
@@ -145,9 +145,9 @@ def as_text(row: Row) -> tuple[str, str, str]:
 
 
 def _line(row: Row) -> str:
-    value, unit, wanted = as_text(row)
+    value, unit, target = as_text(row)
     met = {None: "", True: "yes", False: "NO"}[row.is_met]
     cpu = "" if row.cpu is None else f"{row.cpu:.2f} ×"
     note = f"  ({row.note})" if row.note else ""
-    line = f"{row.part:2} {row.name:60} {value:>9} {unit:3} {cpu:>9}  {wanted:>7}  {met}{note}"
+    line = f"{row.part:2} {row.name:60} {value:>9} {unit:3} {cpu:>9}  {target:>7}  {met}{note}"
     return line.rstrip()

@@ -31,6 +31,7 @@ CHECKS: dict[str, list[str]] = {
     "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],
     "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
     "lint": [f"{_BIN}/ruff", "check", "--quiet", "--no-cache", "."],
+    "names": [_PYTHON, "-m", "scripts.check_names"],
     "imports": [f"{_BIN}/lint-imports", "--no-logo"],
     "files": [_PYTHON, "-m", "scripts.check_files"],
     "sync-client": [_PYTHON, "-m", "scripts.sync_client", "--check"],
@@ -38,7 +39,7 @@ CHECKS: dict[str, list[str]] = {
 
 
 def run(name: str) -> bool:
-    """Run one check, print its outcome and, if it failed, what it said."""
+    """Run one check, print its outcome and, if it failed, its output."""
     started = time.monotonic()
     environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     result = subprocess.run(

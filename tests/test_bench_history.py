@@ -1,4 +1,4 @@
-"""Runs of the benchmarks are kept, and what is slower than it was is found."""
+"""Runs of the benchmarks are stored, and rows that became slower are found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_row_that_is_15_percent_worse_is_found_on_either_side(tmp_path: Path) 
     assert slower(speed=2.0, time=50, beside=0.1) == []
 
 
-def test_what_was_nothing_is_worse_once_it_misses_its_target() -> None:
+def test_a_row_that_was_zero_is_worse_once_it_misses_its_target() -> None:
     imported = Row("e", "imported", 1.0, unit="imported", target=below(1))
     stopped = Row("a", "speed", 0.0, target=at_least(0.7))
     weight = Row("c", "memory", 2.0, unit="KB", target=below(20))
@@ -53,7 +53,7 @@ def test_what_was_nothing_is_worse_once_it_misses_its_target() -> None:
     assert history.better(replace(weight, value=0.0), weight).value == 0.0
 
 
-def test_a_run_is_compared_with_the_last_kept_one_of_its_kind(tmp_path: Path) -> None:
+def test_a_run_is_compared_with_the_last_stored_one_of_its_kind(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
     history.append_run(report(speed=2.0, time=100), file)
     history.append_run(report(speed=1.0, time=100), file)
@@ -74,7 +74,7 @@ def test_the_better_of_two_measurements_counts() -> None:
         assert history.better(worse, better) is better
 
 
-def test_the_page_has_every_row_its_target_and_its_course(tmp_path: Path) -> None:
+def test_the_page_has_every_row_with_its_target_and_trend(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
     history.append_run(report(speed=1.0, time=100), file)
     history.append_run(report(speed=1.2, time=90), file)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from scripts import check_dependencies, check_files, mutants
+from scripts import check_dependencies, check_files, check_names, mutants
 from scripts.check import CHECKS
 from scripts.tree import ROOT, project_files
 from tests.requirements import requirement
@@ -38,16 +39,16 @@ def written(folder: Path, name: str, text: str) -> Path:
         ("a.py", "x = 1  # pyright: ignore[reportUnknownMemberType] " + "because " * 7),
     ],
 )
-def test_what_must_not_be_committed_is_found(tmp_path: Path, name: str, text: str) -> None:
+def test_files_that_must_not_be_committed_are_found(tmp_path: Path, name: str, text: str) -> None:
     assert list(check_files.problems(written(tmp_path, name, text)))
 
 
 @pytest.mark.parametrize("text", ["root: /", "GET /work", "~/.dataagent", "https://example.org/a"])
-def test_ordinary_text_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
+def test_ordinary_text_is_accepted(tmp_path: Path, text: str) -> None:
     assert list(check_files.problems(written(tmp_path, "a.py", text))) == []
 
 
-def deptry_said(code: str, module: str, line: int | None) -> dict[str, object]:
+def deptry_problem(code: str, module: str, line: int | None) -> dict[str, object]:
     return {
         "error": {"code": code, "message": f"{module} it is"},
         "module": module,
@@ -56,7 +57,7 @@ def deptry_said(code: str, module: str, line: int | None) -> dict[str, object]:
 
 
 def test_a_dependency_that_nothing_imports_needs_an_exception_and_an_exception_a_reason() -> None:
-    found = [deptry_said("DEP002", "driver", None), deptry_said("DEP001", "missing", 3)]
+    found = [deptry_problem("DEP002", "driver", None), deptry_problem("DEP001", "missing", 3)]
     assert list(check_dependencies.complaints(found, ["driver", "imported"])) == [
         "a.py:3: missing it is",
         "'imported' is imported, or not declared: it needs no exception.",
@@ -64,21 +65,45 @@ def test_a_dependency_that_nothing_imports_needs_an_exception_and_an_exception_a
     assert list(check_dependencies.complaints(found[:1], [])) == ["a.py: driver it is"]
 
 
-def test_every_check_is_a_program_that_exists() -> None:
+def test_a_class_name_is_declared_once_but_for_the_clients_mirrors(tmp_path: Path) -> None:
+    files = [
+        written(tmp_path, "a.py", "class Place: ...\nclass _Part: ...\nclass Page: ...\n"),
+        written(tmp_path, "b.py", "class Place: ...\nclass _Part: ...\nclass Page: ...\n"),
+    ]
+    assert [*check_names.declared_twice(files)] == [
+        "Page is declared in a.py and in b.py",
+        "Place is declared in a.py and in b.py",
+    ]
+    assert [*check_names.declared_twice(files[:1])] == []
+
+
+def test_words_are_found_in_docstrings_and_comments_and_not_in_code(tmp_path: Path) -> None:
+    text = '"""One.\n\nA visitor."""\nvisitor = "visitor"  # The Visitor.\n'
+    found = check_names.words(check_names.prose(written(tmp_path, "a.py", text)), ["visitors?"])
+    assert [*found] == [(3, "visitor"), (4, "visitor")]
+
+
+def test_every_check_is_an_installed_program() -> None:
     assert [name for name, command in CHECKS.items() if not Path(command[0]).exists()] == []
 
 
-def test_what_is_changed_to_try_the_tests_is_there_and_so_are_they() -> None:
-    named = [name for part in mutants.PARTS.values() for name in (*part.modules, *part.tests)]
-    assert [name for name in named if not list(ROOT.glob(name))] == []
+@pytest.mark.parametrize(
+    "path", sorted(mutants.CONFIGURATIONS.glob("*.toml")), ids=lambda path: path.stem
+)
+def test_modules_and_tests_of_the_mutation_tests_exist(path: Path) -> None:
+    configuration = tomllib.loads(path.read_text(encoding="utf-8"))["cosmic-ray"]
+    words = configuration["test-command"].split()
+    named = [*configuration["module-path"], *(word for word in words if word.startswith("libs/"))]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(named) > len(configuration["module-path"])
 
 
 def test_project_files_leave_out_what_was_built(tmp_path: Path) -> None:
     for folder in ("node_modules", "dataagent_server/web"):
         (tmp_path / folder).mkdir(parents=True)
         written(tmp_path / folder, "a.js", "")
-    kept = written(tmp_path, "a.py", "")
-    assert project_files(tmp_path) == [kept]
+    source = written(tmp_path, "a.py", "")
+    assert project_files(tmp_path) == [source]
 
 
 @requirement("S9.2")

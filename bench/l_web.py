@@ -40,7 +40,7 @@ def run(report: Report) -> None:
     report.keep("l", "first load", **sizes)
     loaded = sum(sizes.values()) / 1000
     report.add(Row("l", "JavaScript of a first visit, packed", loaded, unit="KB", target=_SIZE))
-    say("(l) somebody uses it while events arrive")
+    say("(l) interactions while events arrive")
     for scene, found in _interactions(is_quick=report.options.is_quick).items():
         report.keep("l", scene, **found)
         name = f"interaction to next paint, worst, {_SCENES[scene]}"
@@ -80,7 +80,7 @@ def _npm(*args: str, **env: str) -> None:
     """Run one of the web app's programs, on both cores as a user's machine would."""
     npm = shutil.which("npm")
     if npm is None:
-        raise RuntimeError("npm is not here. Install Node.js 20 or newer.")
+        raise RuntimeError("npm is missing. Install Node.js 20 or newer.")
     own = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {MEASURED, OTHERS})
     try:

@@ -1,6 +1,6 @@
 """(m) The terminal from nothing: help, the first prompt, one question; whole processes.
 
-The bars are those of the requirements. `import langgraph` is a namespace package today and costs
+The targets are those of the requirements. `import langgraph` is a namespace package today and costs
 hardly more than Python itself; `import langgraph.graph` is what a program that uses it pays. The
 prompt counts when it can be typed at. Processor time is shown beside the time, for a busy machine.
 """
@@ -29,12 +29,12 @@ _NAMESPACE, _GRAPH = "import langgraph", "import langgraph.graph"
 _HELP, _FIRST = "dataagent --help", "dataagent, first prompt"
 _BARE, _ONE = "bare agent, one question", "dataagent -p, the same question"
 _QUICK_TRIES, _SLOW_TRIES = 30, 15
-_PATIENCE_SECONDS = 60.0
+_PROMPT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class StartCost:
-    """What one start took."""
+    """The cost of one start."""
 
     seconds: float
     processor: float | None
@@ -65,7 +65,7 @@ def _measure(report: Report, environment: dict[str, str]) -> None:
     slow = {
         _GRAPH: start(python, "-c", _GRAPH),
         _FIRST: quick[_FIRST],
-        _BARE: start(python, "-m", "bench.bare_question", _QUESTION),
+        _BARE: start(python, "-m", "bench.m_bare_question", _QUESTION),
         _ONE: start(dataagent, "-p", _QUESTION),
     }
     scale = 3 if report.options.is_quick else 1
@@ -95,18 +95,18 @@ def _in_turns(
 
 
 def _compare(
-    report: Report, taken: dict[str, list[StartCost]], name: str, against: str, bar: float
+    report: Report, taken: dict[str, list[StartCost]], name: str, against: str, bound: float
 ) -> None:
     ours, theirs = taken[name], taken[against]
     seconds = median_ratio(*([each.seconds for each in side] for side in (ours, theirs)))
     used = [[each.processor for each in side if each.processor] for side in (ours, theirs)]
     is_known = all(len(each) == len(ours) for each in used)
     cpu = median_ratio(*used) if is_known else None
-    report.add(Row("m", f"{name} / {against}", seconds, cpu=cpu, target=below(bar)))
+    report.add(Row("m", f"{name} / {against}", seconds, cpu=cpu, target=below(bound)))
 
 
 def _finished(command: list[str], environment: dict[str, str]) -> StartCost:
-    """What it took until a program ended well."""
+    """The cost of a program that ran to its end."""
     before, started = _children(), time.perf_counter()
     finish(command, environment)
     return StartCost(time.perf_counter() - started, _children() - before)
@@ -130,7 +130,7 @@ def time_to_prompt(command: str, environment: dict[str, str]) -> StartCost:
     seen = b""
     try:
         while _PROMPT not in seen:
-            seen += _shown(ours)
+            seen += _read_screen(ours)
         return StartCost(time.perf_counter() - started, None)
     finally:
         process.kill()
@@ -138,11 +138,11 @@ def time_to_prompt(command: str, environment: dict[str, str]) -> StartCost:
         os.close(ours)
 
 
-def _shown(screen: int) -> bytes:
-    """What a program writes next on its screen."""
-    if not select.select([screen], [], [], _PATIENCE_SECONDS)[0]:
-        raise RuntimeError(f"No prompt within {_PATIENCE_SECONDS:.0f} seconds.")
+def _read_screen(screen: int) -> bytes:
+    """The next output of the program."""
+    if not select.select([screen], [], [], _PROMPT_SECONDS)[0]:
+        raise RuntimeError(f"No prompt within {_PROMPT_SECONDS:.0f} seconds.")
     try:
         return os.read(screen, 4096)
-    except OSError as error:  # how a terminal says that its program is gone
+    except OSError as error:  # how a terminal reports that its program has ended
         raise RuntimeError("The program ended before its prompt.") from error

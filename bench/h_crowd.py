@@ -1,4 +1,4 @@
-"""(h) Many people at one process: a hundred who stream at once, a thousand who come and go.
+"""(h) Many users of one process: a hundred who stream at once, a thousand who are connected.
 
 The targets here are times, as part f's are: the product promises them on this kind of machine. The
 server has all cores, as it would in the field, and shares the last one with the load generator.
@@ -25,7 +25,7 @@ def run(report: Report) -> None:
         load = stack.enter_context(Worker("bench.load", core=OTHERS))
         server = stack.enter_context(dataagent_server(ALL))
         _streaming(report, server, load)
-        _coming_and_going(report, server, load)
+        _connected(report, server, load)
 
 
 def _streaming(report: Report, server: Service, load: Worker) -> None:
@@ -49,8 +49,8 @@ def _streaming(report: Report, server: Service, load: Worker) -> None:
     )
 
 
-def _coming_and_going(report: Report, server: Service, load: Worker) -> None:
-    """A thousand connected users, forty of whom ask something each second."""
+def _connected(report: Report, server: Service, load: Worker) -> None:
+    """A thousand connected users, forty of whom send a message each second."""
     users = 200 if report.options.is_quick else 1000
     seconds = 5.0 if report.options.is_quick else 20.0
     say(f"(h) {users} connected users, 40 new turns a second")

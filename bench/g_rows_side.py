@@ -1,7 +1,7 @@
-"""A process with one data source of so many rows: `python -m bench.rows_side ENGINE ROWS`.
+"""A process with one data source of so many rows: `python -m bench.g_rows_side ENGINE ROWS`.
 
-Commands: `raw` (the plain driver's loop), `query` (through the data room), `export` (and DuckDB's
-COPY), `cancel` (until the engine is rid of a statement), `guard`.
+Commands: `raw` (the plain driver's loop), `query` (through the data service), `export` (and
+DuckDB's COPY), `cancel` (until the engine has ended a statement), `guard`.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Side:
         self._last: ExecutedQuery | None = None
 
     async def handle(self, command: Json) -> Json:
-        """Carry out a command."""
-        data, source = await self._opened()
+        """Execute a command."""
+        data, source = await self._open()
         match command["do"]:
             case "raw":
                 return await asyncio.to_thread(self._raw)
@@ -98,9 +98,9 @@ class Side:
             case unknown:
                 raise ValueError(f"There is no command {unknown!r}.")
 
-    async def _opened(self) -> tuple[DataRuntime, Source]:
+    async def _open(self) -> tuple[DataRuntime, Source]:
         if self._data is None or self._source is None:
-            self._url = await asyncio.to_thread(self._filled)
+            self._url = await asyncio.to_thread(self._fill)
             settings = Settings(home=self._home, sample_data=False, workspace_quota=10**12)
             self._data = await self.stack.enter_async_context(open_standalone_runtime(settings))
             new = NewSource("facts", url=SecretStr(self._url), grants=(EVERYONE,), limits=_WIDE)
@@ -108,9 +108,9 @@ class Side:
             await self._data.service.catalogues.get(self._source)
         return self._data, self._source
 
-    # -- filling --------------------------------------------------------------------------------
+    # -- filling --
 
-    def _filled(self) -> str:
+    def _fill(self) -> str:
         path = self._home / "facts.duckdb"
         with duckdb.connect(str(path)) as connection:
             connection.execute(_CREATE)
@@ -122,8 +122,7 @@ class Side:
         if self._engine == "duckdb":
             shutil.copy(path, self._home / "raw.duckdb")  # one process opens a file in one way
             return f"duckdb:///{path}"
-        kept = fresh_database(self._engine, self._home)
-        url = self.stack.enter_context(kept)
+        url = self.stack.enter_context(fresh_database(self._engine, self._home))
         csv = self._home / "facts.csv"
         with duckdb.connect(str(path)) as connection:
             connection.execute(f"COPY facts TO '{csv}' (HEADER false)")
@@ -164,7 +163,7 @@ class Side:
             **options,
         )
 
-    # -- measuring ------------------------------------------------------------------------------
+    # -- measuring --
 
     def _raw(self) -> Json:
         started = time.perf_counter()
@@ -195,15 +194,15 @@ class Side:
     async def _query(self, data: DataRuntime, source: Source) -> Json:
         with _peak_memory() as peak:
             started = time.perf_counter()
-            answered = await data.service.query(source, _ALL, QueryContext(Reader("bench")))
+            executed = await data.service.query(source, _ALL, QueryContext(Reader("bench")))
             seconds = time.perf_counter() - started
         if self._last is not None:
             await data.service.artifacts.delete(self._last.artifact.artifact_id, owner="bench")
-        self._last = answered
-        message = preview_text(preview(answered.kept, max_bytes=3_000))
+        self._last = executed
+        message = preview_text(preview(executed.kept, max_bytes=3_000))
         return {
             "seconds": seconds,
-            "row_count": answered.kept.row_count,
+            "row_count": executed.kept.row_count,
             "message_bytes": len(message.encode()),
             "growth_kb": peak() / 1024,
         }
@@ -226,14 +225,14 @@ class Side:
         copied: list[float] = []
         for _ in range(3):
             seconds.append(await asyncio.to_thread(ours))
-            copied.append(await asyncio.to_thread(self._copied, path))
+            copied.append(await asyncio.to_thread(self._copy_with_duckdb, path))
         return {
             "seconds": median(seconds),
             "copy_seconds": median(copied),
             "rows": artifact.row_count,
         }
 
-    def _copied(self, path: Path) -> float:
+    def _copy_with_duckdb(self, path: Path) -> float:
         target = self._home / "copy.csv"
         with duckdb.connect() as connection:
             started = time.perf_counter()
@@ -241,9 +240,9 @@ class Side:
             return time.perf_counter() - started
 
     async def _cancel(self, data: DataRuntime, source: Source) -> Json:
-        """From the cancel until neither we nor the engine have anything of the statement."""
-        asked = QueryContext(Reader("bench"))
-        task = asyncio.create_task(data.service.query(source, _ENDLESS, asked))
+        """The time from the cancel until the statement has ended here and in the engine."""
+        context = QueryContext(Reader("bench"))
+        task = asyncio.create_task(data.service.query(source, _ENDLESS, context))
         while not await asyncio.to_thread(self._is_running):
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.3)  # well into it
@@ -257,13 +256,13 @@ class Side:
         while not is_gone:
             is_gone = not await asyncio.to_thread(self._is_running)
         seconds = time.perf_counter() - started
-        again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", asked)
+        again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", context)
         if again.kept.row_count != 1:
             raise RuntimeError("the source is not usable after a cancel")
         return {"milliseconds": seconds * 1000, "ours": ended * 1000}
 
     def _is_running(self) -> bool:
-        """Whether the engine works on the statement; of one in our process it is taken for so."""
+        """Whether the engine executes the statement; assumed of one in our process."""
         if self._engine not in _RUNNING:
             return True
         if self._engine == "postgres":

@@ -1,4 +1,4 @@
-"""A small MCP server to call: `python -m bench.mcp_server CORE stdio|PORT`. Says what it hears."""
+"""A small MCP server with one tool: `python -m bench.k_mcp_server CORE stdio|PORT`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp.server.stdio import stdio_server
 
 _ECHO = wire.Tool(
     name="echo",
-    description="Says what it hears.",
+    description="Echoes its argument.",
     input_schema={
         "type": "object",
         "properties": {"text": {"type": "string"}, "times": {"type": "integer", "minimum": 0}},
@@ -31,8 +31,8 @@ async def list_tools(_: Context, __: object) -> wire.ListToolsResult:
     return wire.ListToolsResult(tools=[_ECHO])
 
 
-async def call_tool(_: Context, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
-    return wire.CallToolResult(content=[wire.TextContent(text=(asked.arguments or {})["text"])])
+async def call_tool(_: Context, request: wire.CallToolRequestParams) -> wire.CallToolResult:
+    return wire.CallToolResult(content=[wire.TextContent(text=(request.arguments or {})["text"])])
 
 
 async def main(where: str) -> None:

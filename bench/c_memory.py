@@ -1,7 +1,7 @@
-"""(c) What a session weighs in the server's memory: idle, idle with a socket, and running.
+"""(c) The server's memory for a session: idle, idle with a socket, and running.
 
-Weights are resident memory before and after, divided; the warm-up before takes care of what is
-allocated once. For comparison: a thread in LangGraph's InMemorySaver, which never frees it.
+That is resident memory before and after, divided; the warm-up before covers what is allocated
+once. For comparison: a thread in LangGraph's InMemorySaver, which never frees it.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ _WARM = 1000
 
 
 def run(report: Report) -> None:
-    """Weigh, and report kilobytes and their ratio to the library's."""
+    """Measure, and report kilobytes and their ratio to the library's."""
     idle = 500 if report.options.is_quick else 2000
     with ExitStack() as stack:
         load = stack.enter_context(Worker("bench.load", core=OTHERS))
         server = stack.enter_context(dataagent_server())
         bare = stack.enter_context(Worker("bench.bare", "tuned-memory", core=MEASURED))
-        visit = {"do": "visits", "url": server.url, "message": _MESSAGE}
+        visits = {"do": "visits", "url": server.url, "message": _MESSAGE}
         say(f"(c) {idle} idle sessions")
-        load.ask(**visit, sessions=_WARM)
+        load.ask(**visits, sessions=_WARM)
         empty = _settled(server.pid)
-        load.ask(**visit, sessions=idle)
+        load.ask(**visits, sessions=idle)
         full = _settled(server.pid)
-        _weigh(report, "an idle session", (full - empty) / idle, is_limited=True)
+        _add(report, "an idle session", (full - empty) / idle, has_target=True)
         say(f"(c) {_SOCKETS} open sockets, {_RUNNING} running sessions")
         load.ask(do="hold", url=server.url, message=_MESSAGE, sessions=_SOCKETS)
-        _weigh(report, "an idle session with a socket", (_settled(server.pid) - full) / _SOCKETS)
+        _add(report, "an idle session with a socket", (_settled(server.pid) - full) / _SOCKETS)
         load.ask(do="release")
         running = {"do": "running", "url": server.url, "pid": server.pid, "message": _LONG}
         answer = load.ask(**running, sessions=_RUNNING, seconds=9.0)
-        _weigh(report, "a running session", answer["bytes"])
+        _add(report, "a running session", answer["bytes"])
         thread = bare.ask(do="threads", message=_MESSAGE, count=idle, at_once=50)["bytes"]
     ratio = max(0.0, full - empty) / idle / thread
     report.add(Row("c", "idle session / thread in InMemorySaver", ratio))
 
 
-def _weigh(report: Report, name: str, size: float, *, is_limited: bool = False) -> None:
-    target = below(20) if is_limited else None
+def _add(report: Report, name: str, size: float, *, has_target: bool = False) -> None:
+    target = below(20) if has_target else None
     report.add(Row("c", f"memory of {name}", max(0.0, size) / 1024, unit="KB", target=target))
     report.keep("c", name, bytes=size)
 

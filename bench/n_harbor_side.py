@@ -1,8 +1,8 @@
-"""A process that is Harbor, or a bare asyncio client: `python -m bench.harbor_side`.
+"""A process that is Harbor, or a bare asyncio client: `python -m bench.n_harbor_side`.
 
-`run` and `load` are Harbor's: they ask in so many conversations, each every `cycle` seconds, evenly
-one after another. `watch` only listens to some of them. All say when they had the first text and
-the end of each answer, by the machine's one clock. Used by `harbor.py`.
+`run` and `load` are Harbor's: they send questions in so many conversations, each every `cycle`
+seconds, evenly spaced. `watch` only listens to some of them. All report when they had the first
+text and the end of each answer, by the machine's one clock.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from dataagent_client import Backoff, DataAgentClient
 from dataagent_harbor.asker import Asker
 from dataagent_harbor.load.user import SocketUser
 
-Seen = tuple[str, float, float]  # a run, when its first text came, when it was over
-Ask = Callable[[], Awaitable[Seen]]
+Times = tuple[str, float, float]  # a run, when its first text came, when it was over
+Ask = Callable[[], Awaitable[Times]]
 _TICK_SECONDS = 0.02
-_PATIENCE_SECONDS = 300.0
+_WATCH_SECONDS = 300.0
 _TEXT, _DONE = '{"event_type":"text"', '{"event_type":"done"'
 
 
 async def handle(command: Json) -> Json:
-    """Carry out a command: `run`, `load` or `watch`."""
+    """Execute a command: `run`, `load` or `watch`."""
     match command.pop("do"):
         case "run":
-            return await streamed(_run, **command)
+            return await stream_answers(_run, **command)
         case "load":
-            return await streamed(_load, **command)
+            return await stream_answers(_load, **command)
         case "watch":
             return await watch(**command)
         case unknown:
             raise ValueError(f"There is no command {unknown!r}.")
 
 
-async def streamed(
+async def stream_answers(
     side: Callable[[str, str, list[str]], Any],  # an async context manager of `Ask`s
     *,
     url: str,
@@ -57,7 +57,7 @@ async def streamed(
     """So many answers in each conversation, of which the first is not counted."""
     answers: dict[str, list[float]] = {}
     lags: list[float] = []
-    async with side(url, message, sessions) as askers:
+    async with side(url, message, sessions) as asks:
         start = monotonic()
         begin, end = start + cycle, start + cycle * turns
 
@@ -69,7 +69,7 @@ async def streamed(
                 if turn > 0:
                     answers[run_id] = [first, over]
 
-        work = asyncio.gather(*(stream(number, each) for number, each in enumerate(askers)))
+        work = asyncio.gather(*(stream(number, each) for number, each in enumerate(asks)))
         await asyncio.sleep(begin - monotonic())
         own = Meter(os.getpid())
         own.start()
@@ -89,17 +89,21 @@ async def _run(url: str, message: str, sessions: list[str]) -> AsyncGenerator[li
     async with DataAgentClient(url, KEY) as client:
         asker = Asker(client)
 
-        def asks(session_id: str) -> Ask:
-            async def ask() -> Seen:
+        def asking(session_id: str) -> Ask:
+            async def ask() -> Times:
                 due = monotonic()
-                told = await asker.ask(message, session_id, message_id=str(uuid.uuid4()), due=due)
-                if told.end != "answered" or told.run_id is None:
-                    raise RuntimeError(f"a question ended as {told.end}: {told.detail}")
-                return told.run_id, due + (told.first_token_seconds or 0.0), due + told.seconds
+                result = await asker.ask(message, session_id, message_id=str(uuid.uuid4()), due=due)
+                if result.end != "answered" or result.run_id is None:
+                    raise RuntimeError(f"a question ended as {result.end}: {result.detail}")
+                return (
+                    result.run_id,
+                    due + (result.first_token_seconds or 0.0),
+                    due + result.seconds,
+                )
 
             return ask
 
-        yield [asks(session_id) for session_id in sessions]
+        yield [asking(session_id) for session_id in sessions]
 
 
 @asynccontextmanager
@@ -107,8 +111,8 @@ async def _load(url: str, message: str, sessions: list[str]) -> AsyncGenerator[l
     """Harbor's `load`: users whose sockets stay open."""
     users = [SocketUser(url, KEY, Backoff()) for _ in sessions]
 
-    def asks(user: SocketUser) -> Ask:
-        async def ask() -> Seen:
+    def asking(user: SocketUser) -> Ask:
+        async def ask() -> Times:
             turn = await user.ask(message, 60.0)
             if turn.problem or turn.run_id is None or user.sequence.gaps or user.sequence.doubles:
                 raise RuntimeError(f"a turn ended as {turn.problem!r}, {user.sequence}")
@@ -120,7 +124,7 @@ async def _load(url: str, message: str, sessions: list[str]) -> AsyncGenerator[l
         for user, session_id in zip(users, sessions, strict=True):
             user.session_id = session_id
             await user.enter()
-        yield [asks(user) for user in users]
+        yield [asking(user) for user in users]
     finally:
         await asyncio.gather(*(user.leave() for user in users))
 
@@ -133,7 +137,7 @@ async def watch(*, url: str, sessions: list[str], turns: int) -> Json:
         async def listen(session_id: str) -> None:
             address = f"{url}/ws/chat/{session_id}"
             first: float | None = None
-            heard = 0
+            finished = 0
             async with http.ws_connect(address, headers=HEADERS, max_msg_size=0) as socket:
                 async for event in socket:
                     now = monotonic()
@@ -143,11 +147,11 @@ async def watch(*, url: str, sessions: list[str], turns: int) -> Json:
                         first = now
                     elif event.data.startswith(_DONE):
                         answers[orjson.loads(event.data)["run_id"]] = [first or now, now]
-                        first, heard = None, heard + 1
-                        if heard == turns:
+                        first, finished = None, finished + 1
+                        if finished == turns:
                             return
 
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_WATCH_SECONDS):
             await asyncio.gather(*(listen(session_id) for session_id in sessions))
     return {"answers": answers}
 

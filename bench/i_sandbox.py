@@ -1,8 +1,8 @@
 """(i) Code in the sandbox, against a plain `python3 -c` that is started for it, in turns.
 
-The plain one has no wall and no limits and imports what it needs each time; ours runs in a bound
-session, behind bubblewrap and behind Docker. Also: what an idle session weighs, how long after its
-deadline a run is dead, and how long a new conversation waits for its first answer.
+The plain one has no isolation and no limits and imports what it needs each time; ours runs in a
+bound session, behind bubblewrap and behind Docker. Also: the memory of an idle session, how long
+after its deadline a run is dead, and how long a new conversation waits for its first answer.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ _TARGETS: dict[str, dict[str, Target]] = {
     "docker": {"print": at_least(0.25), "groupby": at_least(4), "picture": at_least(3)},
 }
 _COUNTS = (16, 48)
-"""So many sessions are weighed together; 50 is the most that a server has unless told otherwise."""
+"""So many sessions are measured together; 50 is a server's limit by default."""
 _MOST_KB = 10 * 1024
-_WHAT = {"print": "print(1)", "groupby": "groupby of 100,000 rows", "picture": "a plot as PNG"}
+_TITLES = {"print": "print(1)", "groupby": "groupby of 100,000 rows", "picture": "a plot as PNG"}
 
 
 def run(report: Report) -> None:
-    """Measure both walls."""
+    """Measure behind bubblewrap and behind Docker."""
     for wall, targets in _TARGETS.items():
-        with Worker("bench.sandbox_side", wall, core=MEASURED) as side:
+        with Worker("bench.i_sandbox_side", wall, core=MEASURED) as side:
             say(f"(i) {wall}")
-            started = side.ask(do="start")
-            report.keep("i", f"{wall} start", **started)
+            report.keep("i", f"{wall} start", **side.ask(do="start"))
             for task, target in targets.items():
                 _compare(report, side, wall, task, target)
             _weigh(report, side, wall)
@@ -45,7 +44,7 @@ def _compare(report: Report, side: Worker, wall: str, task: str, target: Target)
         report.keep("i", f"{wall} {task}", round=number, **found)
         ratios.append(found["plain_ms"] / found["ours_ms"])
         ours.append(found["ours_ms"])
-    name = f"{wall}: {_WHAT[task]}, faster than plain python3"
+    name = f"{wall}: {_TITLES[task]}, faster than plain python3"
     note = f"{median(ours):.0f} ms here"
     report.add(Row("i", name, median(ratios), target=target, note=note))
 
@@ -59,8 +58,8 @@ def _weigh(report: Report, side: Worker, wall: str) -> None:
 
 
 def _weigh_all(report: Report) -> None:
-    """What a session takes with all its processes and its share of what the sessions share."""
-    with Worker("bench.sandbox_side", "bwrap", core=MEASURED) as side:
+    """The memory of a session with all its processes and its share of the shared ones."""
+    with Worker("bench.i_sandbox_side", "bwrap", core=MEASURED) as side:
         found = side.ask(do="weigh_all", counts=list(_COUNTS))
     report.keep("i", "bwrap weight of all", counts=_COUNTS, **found)
     for count, weight in zip(_COUNTS, found["pss_kb"], strict=True):

@@ -1,10 +1,10 @@
 """(n) What Harbor adds to what it measures, with 300 streams at once.
 
-A bare asyncio client, which parses nothing, watches some of the very conversations that Harbor asks
-in: the same events of the same answers, so the server's mood is in both and goes out. `run` opens a
+A bare asyncio client, which parses nothing, watches some of the conversations that Harbor has: the
+same events of the same answers, so the server's own delays cancel out. `run` opens a
 connection for each question and keeps every event; `load` holds its connections. The targets are
-times: how far the two clocks are apart for one event, and how late Harbor's loop is when it is to
-do something, such as to ask a question that is due.
+times: how far the two clocks are apart for one event, and how late Harbor's loop is for
+something that is due, such as the next question.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(report: Report) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(dataagent_server(ALL))
         harbor, bare = (
-            stack.enter_context(Worker("bench.harbor_side", core=OTHERS)) for _ in range(2)
+            stack.enter_context(Worker("bench.n_harbor_side", core=OTHERS)) for _ in range(2)
         )
         for command in ("run", "load"):
             apart: dict[str, list[float]] = {"first text": [], "end": [], "loop": []}
@@ -43,12 +43,12 @@ def run(report: Report) -> None:
 
 
 def _add(report: Report, command: str, apart: dict[str, list[float]]) -> None:
-    told = {
+    titles = {
         "first text": "first text, Harbor / bare apart",
         "end": "end of the answer, Harbor / bare apart",
         "loop": "its loop is late",
     }
-    for name, title in told.items():
+    for name, title in titles.items():
         for share in (0.5, 0.95):
             report.add(
                 Row(
@@ -68,24 +68,29 @@ def _apart(
     """Seconds between the two clocks for each event that both saw, whichever was later."""
     sessions = [str(uuid.uuid4()) for _ in range(_STREAMS * 11 // 10)]
     watched = sessions[:: len(sessions) // _WATCHED]
-    told: dict[str, Any] = {"url": server.url, "turns": 2 if report.options.is_quick else 3}
-    asked = {**told, "message": _MESSAGE, "cycle": _CYCLE}
+    common: dict[str, Any] = {"url": server.url, "turns": 2 if report.options.is_quick else 3}
+    questions = {**common, "message": _MESSAGE, "cycle": _CYCLE}
     with ThreadPoolExecutor(2) as both:
-        theirs = both.submit(bare.ask, do="watch", sessions=watched, **told)
-        ours = both.submit(harbor.ask, do=command, sessions=sessions, **asked)
-        seen: Json = ours.result()
-        heard: dict[str, list[float]] = theirs.result()["answers"]
-    answers: dict[str, list[float]] = seen["answers"]
-    pairs = [(answers[run_id], heard[run_id]) for run_id in heard if run_id in answers]
+        theirs = both.submit(bare.ask, do="watch", sessions=watched, **common)
+        ours = both.submit(harbor.ask, do=command, sessions=sessions, **questions)
+        answered: Json = ours.result()
+        watched_answers: dict[str, list[float]] = theirs.result()["answers"]
+    answers: dict[str, list[float]] = answered["answers"]
+    pairs = [
+        (answers[run_id], watched_answers[run_id])
+        for run_id in watched_answers
+        if run_id in answers
+    ]
     if not pairs:
         raise RuntimeError("no answer was seen by both sides")
-    report.keep("n", command, cpu=seen["cpu"], beside=seen["beside"], answers=len(answers))
+    report.keep("n", command, cpu=answered["cpu"], beside=answered["beside"], answers=len(answers))
     say(
-        f"  {len(answers)} answers, {len(pairs)} of them watched; Harbor used {seen['cpu']:.0%} "
-        f"of a core, the server, the bare client and others on it {seen['beside']:.0%}"
+        f"  {len(answers)} answers, {len(pairs)} of them watched; Harbor used "
+        f"{answered['cpu']:.0%} of a core, the server, the bare client and others on it "
+        f"{answered['beside']:.0%}"
     )
     return {
         "first text": [abs(our[0] - their[0]) for our, their in pairs],
         "end": [abs(our[1] - their[1]) for our, their in pairs],
-        "loop": seen["lags"],
+        "loop": answered["lags"],
     }

@@ -1,9 +1,10 @@
 """(j) Runs that workers execute: two against one, and on paper what larger machines would do.
 
 Web process, workers, PostgreSQL, Redis and load generator share this machine's few cores. So each
-worker gets a fixed share of one (`quota.py`): what is measured is whether a second worker does as
-much again, not how fast one is. The processor time of each part for a turn is measured beside it,
-and from that follows how many turns a machine of its own could do, and with how many processes.
+worker gets a fixed share of one (a control group, which needs root): what is measured is whether a
+second worker does as much again, not how fast one is. The processor time of each part for a turn is
+measured beside it, and from that follows how many turns a machine of its own could do, and with how
+many processes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -35,7 +36,6 @@ from bench.processes import (
     spawn,
     stop,
 )
-from bench.quota import limited
 from bench.report import Report, Row, at_least, say
 from scripts.topology import Shared, web_settings, worker_settings
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
@@ -47,11 +47,13 @@ _MESSAGE = "!slow 50 0"
 _USED = 0.7  # of a machine's cores: the rest is for peaks
 _MACHINES = (8, 32, 128)
 _READY_SECONDS = 60.0
+_PERIOD = 10_000  # microseconds; short, so that a process never stands still for long
+_GROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Processor seconds of one turn, by who spends them."""
+    """Processor seconds of one turn, by process."""
 
     web: float
     worker: float
@@ -89,7 +91,7 @@ def run(report: Report) -> None:
             note=note,
         )
     )
-    costs.sort(key=lambda found: found.total)
+    costs.sort(key=lambda each: each.total)
     _on_paper(report, costs[len(costs) // 2])
 
 
@@ -145,7 +147,7 @@ def _environment(settings: dict[str, str]) -> dict[str, str]:
 
 
 class _Site:
-    """One web process with a database and a Redis; workers come and go."""
+    """One web process with a database and a Redis; workers start and stop."""
 
     def __init__(self, shared: Shared, web: Service) -> None:
         self._shared = shared
@@ -188,13 +190,13 @@ class _Site:
             stdout=subprocess.DEVNULL,
         )
         try:
-            with limited(process.pid, share=_SHARE):
+            with _limited(process.pid, share=_SHARE):
                 yield process.pid
         finally:
             stop(process)
 
     def _wait_for(self, workers: int) -> None:
-        """Wait until so many workers have said in Redis that they are there."""
+        """Wait until so many workers are registered in Redis."""
         deadline = time.monotonic() + _READY_SECONDS
         # untyped
         with redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
@@ -208,7 +210,7 @@ class _Site:
 
 
 def _named(name: str) -> list[int]:
-    """Ids of all processes of a name on this machine, whoever's they are."""
+    """Ids of all processes of a name on this machine."""
     return [each.pid for each in psutil.process_iter(["name"]) if each.info["name"] == name]
 
 
@@ -222,3 +224,35 @@ def _spent(pids: list[int]) -> float:
             continue
         total += times.user + times.system
     return total
+
+
+@contextmanager
+def _limited(pid: int, *, share: float) -> Generator[None]:
+    """Hold a process, threads and all, to a share of one core while the block runs.
+
+    Raises:
+        RuntimeError: there are no control groups, or this user may not create them.
+    """
+    old = _GROUPS / "cpu"
+    group = (old if old.is_dir() else _GROUPS) / f"dataagent-bench-{pid}"
+    quota = int(_PERIOD * share)
+    limits = {"cpu.cfs_period_us": f"{_PERIOD}", "cpu.cfs_quota_us": f"{quota}"}
+    if not old.is_dir():
+        limits = {"cpu.max": f"{quota} {_PERIOD}"}
+    with ExitStack() as stack:
+        try:
+            group.mkdir()
+            stack.callback(_remove, group)
+            for name, value in {**limits, "cgroup.procs": f"{pid}"}.items():
+                (group / name).write_text(value)
+        except OSError as error:
+            raise RuntimeError(f"No process can be held to a share of a core: {error}.") from error
+        yield
+
+
+def _remove(group: Path) -> None:
+    """Remove a group; processes still in it go on without a limit."""
+    for pid in (group / "cgroup.procs").read_text().split():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            (group.parent / "cgroup.procs").write_text(pid)
+    group.rmdir()

@@ -43,8 +43,8 @@ class Search:
         """The number to try, None when the answer is known closely enough."""
         return None if self.high - self.low <= tolerance else (self.low + self.high) // 2
 
-    def tell(self, sessions: int, p95: float) -> None:
-        """What was found for a number."""
+    def record(self, sessions: int, p95: float) -> None:
+        """Narrow the interval by the result for a number."""
         if p95 < _LIMIT:
             self.low, self.low_p95 = sessions, p95
         else:
@@ -76,7 +76,7 @@ def run(report: Report) -> None:
         found: dict[str, list[float]] = {name: [] for name in probes}
         for number in range(1 if options.is_quick else options.rounds):
             say(f"(b) round {number + 1}")
-            for name, search in _searched(report, number, probes).items():
+            for name, search in _search(report, number, probes).items():
                 found[name].append(search.answer)
                 if not search.is_found:
                     say(f"  warning: {name}: the answer lies outside of {_FEWEST} to {_MOST}")
@@ -92,7 +92,7 @@ def run(report: Report) -> None:
     )
 
 
-def _searched(
+def _search(
     report: Report, number: int, probes: dict[str, Callable[..., Json]]
 ) -> dict[str, Search]:
     """One search for each side, step by step in turns."""
@@ -103,7 +103,7 @@ def _searched(
             sessions = search.next(tolerance)
             if sessions is not None:
                 answer = _probe(report, probes[name], sessions)
-                search.tell(sessions, answer["p95"])
+                search.record(sessions, answer["p95"])
                 report.keep("b", name, round=number, sessions=sessions, **answer)
                 say(
                     f"  {name}: {sessions} sessions, p95 {answer['p95'] * 1000:.0f} ms late, "

@@ -1,8 +1,8 @@
 """(o) While one user attacks: how soon the server answers, and whether the others' turns complete.
 
-Each attack is what stopped a server once: statements that are hard to read or to run, answers with
+Each attack once stopped a server: statements that are hard to read or to run, answers with
 many figures, patterns for files, more statements than a source has connections. It goes on while
-another user has turns that query the sample database, and `/health` is asked all the time.
+another user has turns that query the sample database, and `/health` is requested all the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bench.report import Report, Row, below, say
 _KEYS = {"hog": "hog-key", "dora": "dora-key"}
 _TURNS = 5
 _AT_LEAST_SECONDS = 10.0
-_PAUSE_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _CSV = b"id,name\n" + b"".join(b"%d,n%d\n" % (n, n) for n in range(1000))
 _RECURSION = (
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000000000) "
@@ -36,7 +36,7 @@ Attack = Callable[["Attacker"], Coroutine[Any, Any, None]]
 
 
 class Attacker:
-    """Requests of one user, whatever comes of them."""
+    """Requests of one user, and their outcomes."""
 
     def __init__(self, http: ClientSession) -> None:
         self._http = http
@@ -105,14 +105,14 @@ def run(report: Report) -> None:
     """Attack one server after another."""
     for name, attack in ATTACKS.items():
         say(f"(o) {name}")
-        found = asyncio.run(_measured(attack))
+        found = asyncio.run(_measure(attack))
         report.keep("o", name, **found)
         note = f"{found['turns']} turns, the slowest {found['slowest_turn']:.1f} s; {found['ends']}"
         p95 = found["p95"]
         report.add(Row("o", f"/health, p95: {name}", p95, unit="ms", target=below(250), note=note))
 
 
-async def _measured(attack: Attack) -> Json:
+async def _measure(attack: Attack) -> Json:
     with dataagent_server(
         ALL,
         DATAAGENT_API_KEYS=",".join(f"{user}:{key}" for user, key in _KEYS.items()),
@@ -123,14 +123,14 @@ async def _measured(attack: Attack) -> Json:
             await _prepare(hog)
             await _turn(dora)
             attacker = Attacker(hog)
-            attacking = asyncio.create_task(_for_ever(attack, attacker))
+            attacking = asyncio.create_task(_repeat(attack, attacker))
             health = _Health(dora)
-            asking = asyncio.create_task(health.ask())
+            polling = asyncio.create_task(health.poll())
             turns: list[float] = []
             started = time.perf_counter()
             while len(turns) < _TURNS or time.perf_counter() - started < _AT_LEAST_SECONDS:
                 turns.append(await _turn(dora))
-            for task in (attacking, asking):
+            for task in (attacking, polling):
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
@@ -145,12 +145,12 @@ async def _measured(attack: Attack) -> Json:
 
 @dataclass(slots=True)
 class _Health:
-    """Asks whether the server is there, and how long that takes."""
+    """Requests `/health` again and again, and measures it."""
 
     http: ClientSession
     milliseconds: list[float] = field(default_factory=list[float])
 
-    async def ask(self) -> None:
+    async def poll(self) -> None:
         while True:
             started = time.perf_counter()
             async with self.http.get("/api/v1/health") as response:
@@ -158,7 +158,7 @@ class _Health:
             if response.status != 200:
                 raise TurnFailed(f"/health answers {response.status}")
             self.milliseconds.append((time.perf_counter() - started) * 1000)
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 @asynccontextmanager
@@ -195,6 +195,6 @@ async def _turn(http: ClientSession) -> float:
     return time.perf_counter() - started
 
 
-async def _for_ever(attack: Attack, attacker: Attacker) -> None:
+async def _repeat(attack: Attack, attacker: Attacker) -> None:
     while True:
         await attack(attacker)

@@ -1,9 +1,9 @@
 """The endpoint everyone writes: FastAPI, `create_deep_agent`, langchain-openai, InMemorySaver, SSE.
 
-What a tutorial ends with, and what ours is measured against. Everything is as the libraries give
-it; it forgets all threads when it ends, and knows no users. Run by `provider.py`, or by hand:
+What a tutorial ends with, and what part a measures ours against. Everything is as the libraries
+give it; it loses all threads when it ends, and has no users. Run by `a_turns.py`, or by hand:
 
-    OPENAI_BASE_URL=… OPENAI_API_KEY=… uvicorn bench.yardstick:app
+    OPENAI_BASE_URL=… OPENAI_API_KEY=… uvicorn bench.a_yardstick:app
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -37,8 +37,8 @@ class ChatRequest(BaseModel):
 async def events(request: ChatRequest) -> AsyncIterator[str]:
     """The answer as Server-Sent Events."""
     config = {"configurable": {"thread_id": request.thread_id}}
-    asked = {"messages": [{"role": "user", "content": request.message}]}
-    async for chunk, _ in agent.astream(asked, config, stream_mode="messages"):
+    messages = {"messages": [{"role": "user", "content": request.message}]}
+    async for chunk, _ in agent.astream(messages, config, stream_mode="messages"):
         if chunk.content:
             yield f"data: {json.dumps({'type': chunk.type, 'content': chunk.content})}\n\n"
     yield "data: [DONE]\n\n"

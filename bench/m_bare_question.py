@@ -1,7 +1,7 @@
-"""One question to the bare agent, as a whole process: `python -m bench.bare_question QUESTION`.
+"""One question to the bare agent, as a whole process: `python -m bench.m_bare_question QUESTION`.
 
-What everybody writes: import deepagents, build an agent, ask, print. The model is ours, so that it
-plays the same script as `dataagent -p` does.
+What a first program looks like: import deepagents, build an agent, ask, print. The model is ours,
+so that it plays the same script as in `dataagent -p`.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false

@@ -1,7 +1,7 @@
 """A process that calls one MCP server twice over: with the SDK alone, and through our hub.
 
-`python -m bench.mcp_side stdio|http CORE`; the server is on that core. Commands: `start`, `latency`
-(calls one by one, in turns), `crowd` (many at once on one connection, in turns).
+`python -m bench.k_mcp_side stdio|http CORE`; the server is on that core. Commands: `start`,
+`latency` (calls one by one, in turns), `crowd` (many at once on one connection, in turns).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ Call = Callable[[], Awaitable[None]]
 
 
 class Side:
-    """Both ways to call, and what is measured of them."""
+    """Both ways to call, and the measurements."""
 
     def __init__(self, transport: str, server_core: str, stack: AsyncExitStack) -> None:
         self._transport = transport
-        self._server = [sys.executable, "-m", "bench.mcp_server", server_core]
+        self._server = [sys.executable, "-m", "bench.k_mcp_server", server_core]
         self._stack = stack
         self._ways: dict[str, Call] = {}
 
     async def handle(self, command: Json) -> Json:
-        """Carry out a command."""
+        """Execute a command."""
         match command["do"]:
             case "start":
                 return await self._start()
@@ -66,20 +66,20 @@ class Side:
             given = StdioServerParameters(
                 command=command, args=args, cwd=ROOT, env=clean_environment()
             )
-            client = await self._held(Client(stdio_client(given)))
+            client = await self._hold(Client(stdio_client(given)))
             way: Json = {"command": command, "args": tuple(args), "cwd": str(ROOT)}
         else:
-            url = await self._served()
-            client = await self._held(Client(url))
+            url = await self._serve()
+            client = await self._hold(Client(url))
             way = {"transport": "streamable_http", "url": url}
         owner = await owner_of(hub, "bench", **way)
-        self._ways = {"raw": _raw(client), "hub": await _through(owner)}
+        self._ways = {"raw": _sdk_call(client), "hub": await _hub_call(owner)}
         for call in self._ways.values():
             await _at_once(call, _WARM)
         return {"transport": self._transport}
 
-    async def _held(self, client: Client) -> Client:
-        """The client, opened; it has to be closed by the task that opened it."""
+    async def _hold(self, client: Client) -> Client:
+        """Open the client in a task of its own, because the same task has to close it."""
         opened, leaving = asyncio.Event(), asyncio.Event()
 
         async def hold() -> None:
@@ -89,19 +89,19 @@ class Side:
 
         holding = asyncio.create_task(hold())
 
-        async def let_go() -> None:
+        async def close() -> None:
             leaving.set()
             await holding
 
         waiting = asyncio.create_task(opened.wait())
         await asyncio.wait({holding, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if holding.done():  # it cannot be opened: the task says why
+        if holding.done():  # it cannot be opened: the task raises why
             waiting.cancel()
             await holding
-        self._stack.push_async_callback(let_go)
+        self._stack.push_async_callback(close)
         return client
 
-    async def _served(self) -> str:
+    async def _serve(self) -> str:
         port = free_port()
         command = [*self._server, str(port)]
         process = subprocess.Popen(
@@ -144,21 +144,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What a number of calls took."""
+    """The cost of a number of calls."""
 
     per_second: float
     cpu_ms: float
 
 
 async def _turn(call: Call, times: int) -> _Turn:
-    gc.collect()  # nobody clears up after the other
+    gc.collect()  # neither side pays for the other's garbage
     started, busy = time.perf_counter(), time.process_time()
     await _at_once(call, times)
     took, used = time.perf_counter() - started, time.process_time() - busy
     return _Turn(times / took, used * 1000 / times)
 
 
-def _raw(client: Client) -> Call:
+def _sdk_call(client: Client) -> Call:
     async def call() -> None:
         result = await client.call_tool("echo", _ARGUMENTS)
         if result.is_error:
@@ -167,7 +167,7 @@ def _raw(client: Client) -> Call:
     return call
 
 
-async def _through(owner: Owner) -> Call:
+async def _hub_call(owner: Owner) -> Call:
     tool = (await owner.visible(60))["echo"]
     caller = (await owner.tools()).caller(AGENT)
     gateway = owner.hub.gateway

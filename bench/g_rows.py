@@ -1,9 +1,9 @@
-"""(g) A million rows through the data room, cancelling, and what guarding one statement costs.
+"""(g) A million rows through the data service, cancelling, and the cost of checking one statement.
 
 Each engine is read by its plain driver and by us, in turns, in a process of its own; ours also
 writes the Parquet artefact with its statistics. Exports are compared with DuckDB's COPY. A
-statement that would take days is cancelled a few times: the product promises that the engine is rid
-of it within a second.
+statement that would take days is cancelled a few times: the product promises that the engine has
+ended it within a second.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ def run(report: Report) -> None:
     rows = 200_000 if report.options.is_quick else 1_000_000
     for engine in _ENGINES:
         with ExitStack() as stack:
-            side = stack.enter_context(Worker("bench.rows_side", engine, str(rows), core=MEASURED))
+            side = stack.enter_context(
+                Worker("bench.g_rows_side", engine, str(rows), core=MEASURED)
+            )
             _compare(report, side, engine, rows)
             _cancel(report, side, engine)
     with ExitStack() as stack:
-        side = stack.enter_context(Worker("bench.rows_side", "sqlite", "1000", core=MEASURED))
+        side = stack.enter_context(Worker("bench.g_rows_side", "sqlite", "1000", core=MEASURED))
         found = side.ask(do="guard")
         report.keep("g", "guard", **found)
         report.add(

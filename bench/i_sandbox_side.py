@@ -1,7 +1,7 @@
-"""A process with sandboxes behind one wall: `python -m bench.sandbox_side bwrap|docker`.
+"""A process with sandboxes of one kind: `python -m bench.i_sandbox_side bwrap|docker`.
 
 Commands: `start`, `compare` (a task by a plain interpreter and by us, in turns), `weigh` (what one
-more session costs), `weigh_all` (everything there is for so many sessions), `time`.
+more session costs), `weigh_all` (all processes of so many sessions), `time`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _POOL = PoolSettings(ready=1, max_uses=100_000)
 
 
 class Side:
-    """The sandboxes, and what is measured of them."""
+    """Sandboxes of one kind, and the measurements."""
 
     def __init__(self, wall: str, home: Path) -> None:
         self.stack = AsyncExitStack()
@@ -55,7 +55,7 @@ class Side:
         self._session: SandboxSession | None = None
 
     async def handle(self, command: Json) -> Json:
-        """Carry out a command."""
+        """Execute a command."""
         match command["do"]:
             case "start":
                 return await self._start()
@@ -71,14 +71,14 @@ class Side:
                 raise ValueError(f"There is no command {unknown!r}.")
 
     async def _start(self) -> Json:
-        self._sandboxes = Sandboxes(self._made_wall(), limits=SandboxLimits(), settings=_POOL)
+        self._sandboxes = Sandboxes(self._make_wall(), limits=SandboxLimits(), settings=_POOL)
         self.stack.push_async_callback(self._sandboxes.aclose)
         began = time.perf_counter()
         self._session = await self._new_session()
         await self._session.run_python("1")
         return {"cold_ms": _milliseconds(began)}
 
-    def _made_wall(self) -> Wall:
+    def _make_wall(self) -> Wall:
         if self._wall == "bwrap":
             return BwrapWall()
         found = self.stack.enter_context(engine())
@@ -102,20 +102,20 @@ class Side:
         return {"plain_ms": median(plain), "ours_ms": median(ours), "all_ms": sorted(ours)}
 
     async def _weigh(self) -> Json:
-        """What one more session costs that has run something and waits."""
-        await self._filled()
+        """The memory of one more session that has run something and is idle."""
+        await self._pool_is_filled()
         before = self._pss()
         sessions = [await self._new_session() for _ in range(4)]
         for session in sessions:
             await session.run_python("x = 1")
-        await self._filled()
+        await self._pool_is_filled()
         return {"pss_kb": (self._pss() - before) / len(sessions)}
 
     async def _weigh_all(self, counts: list[int]) -> Json:
-        """All processes of a wall, its fork server too, with so many sessions that wait."""
+        """The memory of all processes, the fork server too, of so many idle sessions."""
         weights: list[float] = []
         settings = PoolSettings(ready=0, max_sessions=max(counts))
-        sandboxes = Sandboxes(self._made_wall(), limits=SandboxLimits(), settings=settings)
+        sandboxes = Sandboxes(self._make_wall(), limits=SandboxLimits(), settings=settings)
         self.stack.push_async_callback(sandboxes.aclose)
         for number in range(1, max(counts) + 1):
             session = await sandboxes.session(f"user-{number}", "bench")
@@ -125,14 +125,14 @@ class Side:
         return {"pss_kb": weights}
 
     def _pss(self) -> float:
-        """Kilobytes of all processes of our sandboxes, shared pages in shares."""
+        """Kilobytes of all processes of the sandboxes, shared pages in proportion."""
         if self._wall == "bwrap":
             found = [child.pid for child in psutil.Process().children(recursive=True)]
         else:
             found = _runners()
         return sum(_kilobytes(Path(f"/proc/{number}/smaps_rollup")) for number in found)
 
-    async def _filled(self) -> None:
+    async def _pool_is_filled(self) -> None:
         assert self._sandboxes is not None
         async with asyncio.timeout(60):
             while not self._sandboxes.ready:
@@ -147,9 +147,9 @@ class Side:
             result = await self._session.run_python("while True: pass", timeout_seconds=_DEADLINE)
             late.append(_milliseconds(began) - _DEADLINE * 1000)
             if result.status != "timeout":
-                raise RuntimeError(f"it did not run into its deadline: {result}")
+                raise RuntimeError(f"it did not reach its deadline: {result}")
         for _ in range(min(times, 5)):
-            await self._filled()
+            await self._pool_is_filled()
             began = time.perf_counter()
             result = await (await self._new_session()).run_python("print(1)")
             first.append(_milliseconds(began))

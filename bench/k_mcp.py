@@ -1,6 +1,6 @@
 """(k) A call of an MCP tool through our hub, against the same call with the SDK alone, in turns.
 
-The hub looks up the tool, asks whether the caller may use it, validates the arguments, makes the
+The hub looks up the tool, checks that the caller may use it, validates the arguments, makes the
 call with a deadline, checks the answer and writes a row; the SDK makes the call. Both have one
 connection of their own to the same small server, which is on the other core.
 """
@@ -21,7 +21,7 @@ _LEAST_RATE = 0.9
 def run(report: Report) -> None:
     """Measure both transports."""
     for transport, name in _TRANSPORTS.items():
-        with Worker("bench.mcp_side", transport, str(OTHERS), core=MEASURED) as side:
+        with Worker("bench.k_mcp_side", transport, str(OTHERS), core=MEASURED) as side:
             say(f"(k) {name}")
             side.ask(do="start")
             _compare_latency(report, side, transport)

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint that plays 50 chunks: `python -m bench.standin PORT`.
+"""An OpenAI-compatible endpoint that streams 50 chunks: `python -m bench.a_standin PORT`.
 
 The tests' stand-in with a script that reads the conversation: after a message with `!tool` it calls
 `ls`, otherwise it answers. Each chunk is its own write, as a real endpoint sends its tokens, but
@@ -29,7 +29,7 @@ def reply(body: dict[str, Any]) -> Stream:
 
 
 async def serve(port: int) -> None:
-    """Serve until ended, remembering nothing of what was asked."""
+    """Serve until ended, without a memory of the requests."""
     async with openai_server(reply, port=port) as server:
         while True:
             await asyncio.sleep(1)
