@@ -65,6 +65,7 @@ from dataagent_server.mcp import router as mcp_router
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.routes import add_socket_route
 
+MAX_BODY_BYTES = 8 * 1024 * 1024
 _MCP_HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 
 
@@ -181,9 +182,7 @@ def _routes() -> list[BaseRoute]:
 
 def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
     """The last one added is the outermost."""
-    app.add_middleware(
-        BodyLimit, max_bytes=settings.max_body_bytes, max_bytes_at=_file_limits(settings)
-    )
+    app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES, max_bytes_at=_file_limits(settings))
     if settings.cors_origins:
         app.add_middleware(
             CrossOrigin,

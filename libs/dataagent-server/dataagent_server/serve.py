@@ -31,6 +31,10 @@ from dataagent_server.ws.manager import ConnectionManager
 
 _MAX_FRAME = 16 * 1024 * 1024
 _KEEP_ALIVE_SECONDS = 30
+PING_SECONDS = 20.0
+"""How often a socket is pinged, and how long its client may take to answer."""
+STALL_SECONDS = 20.0
+"""A client that reads nothing for so long is disconnected."""
 _LAST_SECONDS = 5
 
 
@@ -120,7 +124,7 @@ class DataAgentServer(uvicorn.Server):
 def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
     return TransportConfig(
         app,
-        stall_seconds=settings.send_timeout,
+        stall_seconds=STALL_SECONDS,
         host=settings.host,
         port=settings.port,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
@@ -130,8 +134,8 @@ def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
         server_header=False,
         forwarded_allow_ips=settings.forwarded_allow_ips,
         ws_max_size=_MAX_FRAME,
-        ws_ping_interval=settings.ping_interval,
-        ws_ping_timeout=settings.ping_timeout,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
         ws_per_message_deflate=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_LAST_SECONDS,

@@ -78,6 +78,8 @@ logger = logging.getLogger(__name__)
 ToText = Callable[[Entry], bytes]
 HEARTBEAT = b": heartbeat\n\n"
 _MAX_SEQ = 2**53
+HEARTBEAT_SECONDS = 15.0
+"""A stream that has nothing to send sends a comment this often, so that proxies keep it open."""
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -148,7 +150,6 @@ class EventStream(Response):
         self._text = text
         self._runs = container.core.runs
         self._set_source(bursts, session_id, after)
-        self._heartbeat_seconds = container.settings.heartbeat_interval
         self._closing = container.closing
         self._capacity = container.capacity
         self._live_connections = container.live_connections
@@ -241,7 +242,7 @@ class EventStream(Response):
         """
         with suppress(OSError):
             while True:
-                await asyncio.sleep(self._heartbeat_seconds)
+                await asyncio.sleep(HEARTBEAT_SECONDS)
                 await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
 
 

@@ -18,6 +18,7 @@ from dataagent_server.deps.container import Container
 from dataagent_server.models.chat import ChatInput, ChatRequest
 
 DEFAULT_ASSISTANT = "agent"
+MAX_MESSAGE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,10 @@ def _check_accepted(container: Container, chat: ChatInput) -> None:
     """
     if container.is_draining:
         raise Unavailable("The server is shutting down. Try again in a moment.")
-    limit = container.settings.max_message_bytes
-    if len(chat.message.encode()) > limit:
-        raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
+    if len(chat.message.encode()) > MAX_MESSAGE_BYTES:
+        raise BadInput(
+            f"A message has at most {MAX_MESSAGE_BYTES} bytes. Send less, or upload a file."
+        )
 
 
 async def read_answer_until_closing(container: Container, started: StartedRun) -> RunAnswer:

@@ -40,6 +40,8 @@ from dataagent_server.deps.rate import MessageRate, open_message_rate
 from dataagent_server.deps.web_app import WebApp
 
 logger = logging.getLogger(__name__)
+RECHECK_SECONDS = 2.0
+"""How often open connections are checked for logins and keys that have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
             core.observers.metrics.watch(
                 "connections", "Sockets and event streams.", lambda: container.capacity.used
             )
-            async with _periodic_recheck(container.live_connections, settings.recheck_interval):
+            async with _periodic_recheck(container.live_connections):
                 yield container
                 await container.drain()
         finally:
@@ -250,15 +252,12 @@ def _login_limits(settings: ServerSettings) -> LoginLimits:
     return LoginLimits(
         per_name=settings.login_failures_per_name,
         per_address=settings.login_failures_per_address,
-        window=timedelta(seconds=settings.login_window),
     )
 
 
 @asynccontextmanager
-async def _periodic_recheck(
-    live_connections: LiveConnections, interval_seconds: float
-) -> AsyncGenerator[None]:
-    task = asyncio.create_task(live_connections.watch(interval_seconds))
+async def _periodic_recheck(live_connections: LiveConnections) -> AsyncGenerator[None]:
+    task = asyncio.create_task(live_connections.watch(RECHECK_SECONDS))
     try:
         yield
     finally:

@@ -136,8 +136,6 @@ class UserSessions:
             session.used_at = time.monotonic()
 
     def _check(self, user_id: str) -> None:
-        if not self._per_user:
-            return
         used = self._opening[user_id] + sum(each.user_id == user_id for each in self._living())
         if used >= self._per_user:
             raise UserLimit(
@@ -174,6 +172,7 @@ _INSTRUCTIONS = (
 )
 _MOST_BODY = 4 * 1024 * 1024
 _MOST_SESSIONS = 1_000
+MAX_SESSIONS_PER_USER = 100
 _IDLE_SECONDS = 30 * 60.0
 _ENDED = "The login or key of this connection has ended."
 
@@ -199,13 +198,13 @@ class McpEndpoint:
         self._manager = StreamableHTTPSessionManager(
             server,
             stateless=container.core.peers.bus.is_shared,
-            max_request_body_size=min(_MOST_BODY, container.settings.max_body_bytes),
+            max_request_body_size=_MOST_BODY,
             max_sessions=_MOST_SESSIONS,
             session_idle_timeout=_IDLE_SECONDS,
         )
         self._sessions = UserSessions(
             self._manager,
-            per_user=container.settings.max_mcp_sessions_per_user,
+            per_user=MAX_SESSIONS_PER_USER,
             idle_seconds=_IDLE_SECONDS,
         )
 

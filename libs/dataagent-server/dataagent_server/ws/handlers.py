@@ -26,7 +26,7 @@ from dataagent_core.errors import (
 )
 from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
-from dataagent_server.deps.chat import start_run
+from dataagent_server.deps.chat import MAX_MESSAGE_BYTES, start_run
 from dataagent_server.deps.connections import DeliveryProgress
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.rate import TokenBucket
@@ -75,7 +75,7 @@ class WebSocketChatHandler:
         self._session_id = session_id
         self._owner = principal.user_id
         self._principal = principal
-        self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
+        self._max_frame = MAX_MESSAGE_BYTES * _LONGEST_ESCAPE
         self._progress = DeliveryProgress(0)
         self._writer: asyncio.Task[None] | None = None
         self._notices: dict[str, bytes] = {}

@@ -52,6 +52,8 @@ from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.protocol import AuthCommand
 
 NOT_YOURS = 4403
+AUTH_SECONDS = 10.0
+"""How long a client may take to send its `auth` message."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}")
 _MAX_SEQ = 2**53
@@ -155,7 +157,7 @@ class Handshake:
     async def _from_first_message(self) -> Principal:
         """The caller, from an `auth` message that has to come in time."""
         try:
-            async with asyncio.timeout(self._container.settings.auth_timeout):
+            async with asyncio.timeout(AUTH_SECONDS):
                 while (command := await self._next_auth()) is None:
                     continue
         except TimeoutError:
