@@ -1,4 +1,4 @@
-"""A chat request, from any door: its session, the run it starts, the answer it gets."""
+"""Handles a chat request of any transport: finds its session, starts its run, reads the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """What a run said until it ended or began to wait for an approval."""
+    """A run's events until it ended or began to wait for an approval."""
 
     status: RunStatus
     entries: list[Entry]
@@ -36,7 +36,7 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
 
     Raises:
         SessionNotFound: the session is not the caller's.
-        AgentNotFound, FileNotFound, SkillNotFound: the message asks for what is not there.
+        AgentNotFound, FileNotFound, SkillNotFound: the message names something unknown.
         BadInput, LimitReached, AgentDisabled, Unavailable: the message would be refused.
     """
     core, session_id = container.core, request.session_id
@@ -59,14 +59,14 @@ async def start_run(
     """Commit the message and start its run.
 
     Raises:
-        BadInput: the message is too long, or names what is not there.
+        BadInput: the message is too long, or names something unknown.
         FileNotFound: a file is not the caller's.
         SkillNotFound: the caller has no such skill with this agent.
         SessionNotFound: the session is not the caller's, or gone.
         SessionBusy: a run of the session is active.
-        LimitReached: the caller sends too fast, or has too much under way.
+        LimitReached: the caller sends too fast, or has too many runs.
         AgentNotFound: there is no such agent.
-        AgentDisabled: the caller's tenant has the agent off.
+        AgentDisabled: the agent is switched off for the caller's tenant.
         Unavailable: the server is shutting down.
     """
     _check_accepted(container, chat)
@@ -91,7 +91,7 @@ async def start_run(
 
 
 def _check_accepted(container: Container, chat: ChatInput) -> None:
-    """Refuse what this server does not take, or not now.
+    """Refuse a message this server cannot accept.
 
     Raises:
         BadInput: the message is too long.
@@ -106,13 +106,13 @@ def _check_accepted(container: Container, chat: ChatInput) -> None:
 
 
 async def read_answer_until_closing(container: Container, started: StartedRun) -> RunAnswer:
-    """As `read_answer`; if this process ends before a run that another executes, say where it is.
+    """As `read_answer`, until this process shuts down while another executes the run.
 
     Raises:
         Unavailable: the server is shutting down; the run goes on.
     """
     reading = read_answer(container.core.runs, started)
-    if container.core.peers.queue is None:  # our own runs end before we do
+    if container.core.peers.queue is None:  # this process waits for its own runs
         return await reading
     answer = asyncio.create_task(reading)
     closing = asyncio.create_task(container.closing.wait())
@@ -134,7 +134,7 @@ async def read_answer(runs: RunService, started: StartedRun) -> RunAnswer:
     """Read a run from its beginning to its end, or to the point where a person must decide."""
     run = started.run
     entries: list[Entry] = []
-    asked: set[str] = set()
+    requested: set[str] = set()
     stream = runs.read(run.run_id, after=started.after)
     async with aclosing(
         cast("AsyncGenerator[Entry]", stream)
@@ -142,10 +142,10 @@ async def read_answer(runs: RunService, started: StartedRun) -> RunAnswer:
         async for entry in stream:
             entries.append(entry)
             if entry.event_type == "hitl_request" and isinstance(entry.event, HITLRequestEvent):
-                asked.add(entry.event.request_id)
+                requested.add(entry.event.request_id)
                 view = await runs.get(run.run_id, owner=run.user_id)
                 open_requests = {approval.request_id for approval in view.pending}
-                if view.run.status == "waiting" and open_requests <= asked:
+                if view.run.status == "waiting" and open_requests <= requested:
                     return RunAnswer("waiting", entries)
     view = await runs.get(run.run_id, owner=run.user_id)
     return RunAnswer(view.run.status, entries)
