@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from pydantic_settings import BaseSettings
 
 from dataagent_core.config import Settings
-from dataagent_core.config.settings import setting_groups, variables
+from dataagent_core.config.settings import SettingsGroup, setting_groups, variables
 from dataagent_server.config import ServerSettings
 from scripts.reference.tables import row
 
@@ -25,7 +24,7 @@ is written without `DATAAGENT_` and in small letters (`model = "offline"`); the 
 something counts. Nothing has to be set. Lists are written with commas. This page is generated from
 the code: `make docs` writes it.
 """
-_PLACES: dict[str, type[BaseSettings]] = {
+_PLACES: dict[str, type[SettingsGroup]] = {
     "Everywhere": Settings,
     "The server, in addition": ServerSettings,
 }
@@ -68,7 +67,7 @@ def default(field: FieldInfo) -> str:
     return f"`{value}`"
 
 
-def section(title: str, settings: type[BaseSettings]) -> str:
+def section(title: str, settings: type[SettingsGroup]) -> str:
     """One class's settings, a table a group; explained where the code explains them."""
     fields = settings.model_fields
     head = ["variable", "kind", "default"]

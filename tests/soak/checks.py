@@ -25,7 +25,7 @@ from tests.soak.users import Notes, SoakUser
 _LOOK_SECONDS = 2.0
 _TELLING_MINUTES = 10.0
 _MIB = 1024 * 1024
-_FORCED = ("the end waits for", "Timeout (0:00:")
+_FORCED = ("shutdown waits for", "Timeout (0:00:")
 
 
 async def wrong_with(person: SoakUser, server: Server) -> list[str]:

@@ -1,8 +1,7 @@
 """`dataagent-server`: serve, worker, migrate, user, key, audit, doctor.
 
-Parses the command line and calls one function each. Imports what a command needs when it runs, so
-that `--help` is quick. Data goes to stdout, everything else to stderr; what goes wrong is a
-sentence and a hint, never a traceback.
+Each command is one function, whose imports happen when it runs, so that `--help` is quick. Data
+goes to stdout, everything else to stderr; a failure is a sentence and a hint, never a traceback.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ _BEFORE_A_COMMAND = ("--home", "--log-level", "--host", "--port", "--workers")
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exits with 0, or with 1, a sentence and a hint."""
-    settings_from_flags = _with_command(sys.argv[1:] if argv is None else argv)
-    arguments = build_parser().parse_args(settings_from_flags)
-    os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
+    argv = _with_command(sys.argv[1:] if argv is None else argv)
+    arguments = build_parser().parse_args(argv)
+    os.umask(0o077)  # files of this process and its children are readable by their owner only
     try:
         sys.exit(_run(arguments.command, arguments))
     except DataAgentError as error:
         sys.exit(error_text(error))
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has enough
+    except BrokenPipeError:  # the reader of our output has closed it
         sys.exit(141)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         sys.exit(error_text(Misconfigured(f"{error.strerror or error}{place}.")))
-    except Exception as error:  # whatever it is, a person wants a sentence
+    except Exception as error:  # a bug: the traceback goes to the debug log
         logger.debug("the command failed", exc_info=error)
-        hint = "with `--log-level debug` the log shows where."
-        sys.exit(failure_text(f"Something went wrong inside ({type(error).__name__}).", hint))
+        hint = "`--log-level debug` shows where."
+        sys.exit(failure_text(f"Internal error ({type(error).__name__}).", hint))
 
 
 def _run(command: str, arguments: argparse.Namespace) -> int:
@@ -81,7 +80,7 @@ def _with_command(argv: Sequence[str]) -> list[str]:
     return ["serve", *argv]
 
 
-# -- what can be said -----------------------------------------------------------------------
+# -- the parser -----------------------------------------------------------------------------
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -107,20 +106,20 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "worker", "execute runs that web processes accept", are_all_shown=True)
     migrate = _command(commands, "migrate", "bring the database's tables up to date")
     migrate.add_argument("--to", metavar="REV", help="to this version of the tables, up or down")
-    doctor = _command(commands, "doctor", "look at everything the server needs, say what is wrong")
+    doctor = _command(commands, "doctor", "check everything the server needs")
     doctor.add_argument("--json", action="store_true", help="as JSON")
     _add_user_commands(commands.add_parser("user", help="list, add and change users"))
-    _add_key_commands(commands.add_parser("key", help="make, list and revoke users' API keys"))
+    _add_key_commands(commands.add_parser("key", help="create, list and revoke users' API keys"))
     _add_audit_commands(commands.add_parser("audit", help="check and read the audit log"))
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse's, whose complaints end in a hint."""
+    """argparse's, with a hint after each error."""
 
     def error(self, message: str) -> Any:
-        """Say what is wrong and where to look."""
-        self.exit(2, f"{self.prog}: {message}\nhint: `{self.prog} --help` shows what it takes.\n")
+        """Print the error and a hint, and exit with 2."""
+        self.exit(2, f"{self.prog}: {message}\nhint: `{self.prog} --help` shows the arguments.\n")
 
 
 def _command(commands: Any, name: str, text: str, *, are_all_shown: bool = False) -> Any:
@@ -137,15 +136,15 @@ def _command(commands: Any, name: str, text: str, *, are_all_shown: bool = False
 def _add_user_commands(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "all users")
-    add = _command(actions, "add", "add a user; the password is asked for, or read from stdin")
+    add = _command(actions, "add", "add a user; prompts for the password or reads it from stdin")
     add.add_argument("username")
     add.add_argument("--role", choices=("user", "admin"), default="user")
     add.add_argument("--no-password", action="store_true", help="keys and login links only")
     for name, text in (
-        ("password", "set a password, asked for or read from stdin"),
-        ("enable", "let a user in"),
-        ("disable", "keep a user out"),
-        ("delete", "remove a user with their keys"),
+        ("password", "set a password, from a prompt or stdin"),
+        ("enable", "allow a user to log in"),
+        ("disable", "log a user out and refuse new logins"),
+        ("delete", "delete a user and their keys"),
         ("link", "print a one-time login link"),
     ):
         _command(actions, name, text).add_argument("username")
@@ -153,19 +152,19 @@ def _add_user_commands(parser: argparse.ArgumentParser) -> None:
 
 def _add_key_commands(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = _command(actions, "add", "make a key and print it, once")
+    add = _command(actions, "add", "create a key and print it, once")
     add.add_argument("username")
     add.add_argument("--name", default="command line", help="what the key is for")
     _command(actions, "list", "a user's keys").add_argument("username")
-    revoke = _command(actions, "revoke", "end a key")
+    revoke = _command(actions, "revoke", "revoke a key")
     revoke.add_argument("username")
     revoke.add_argument("key_id")
 
 
 def _add_audit_commands(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    verify = _command(actions, "verify", "was a row changed, removed, inserted or moved?")
-    shown = _command(actions, "list", "what happened, the newest first")
+    verify = _command(actions, "verify", "check that no row was changed, removed or added")
+    shown = _command(actions, "list", "the newest records first")
     for name in ("user-id", "action", "outcome", "run-id"):
         shown.add_argument(f"--{name}", dest=f"of_{name.replace('-', '_')}", metavar="VALUE")
     for name in ("from", "to"):

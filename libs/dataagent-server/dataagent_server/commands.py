@@ -1,7 +1,7 @@
-"""What `dataagent-server migrate`, `user`, `key` and `audit` do.
+"""The commands `migrate`, `user`, `key` and `audit` of `dataagent-server`.
 
-They open the database, not the whole core, and work beside a running server. What changes accounts
-is in the audit log, as what administrators do over HTTP is. Above: `cli.py`.
+They open the database, not the whole core, and work beside a running server. Changes of accounts
+are recorded in the audit log, like those an administrator makes over HTTP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dataagent_server.config import ServerSettings
 
 
 def run(command: str, arguments: argparse.Namespace, settings: ServerSettings) -> int:
-    """Carry out a command; the exit status."""
+    """Run a command; returns the exit status."""
     configure_logging(settings)
     match command:
         case "migrate":
@@ -67,7 +67,7 @@ async def _accounts(settings: ServerSettings) -> AsyncGenerator[tuple[UserStore,
 
 
 def _delete_mcp_with_account(users: UserStore, servers: ServerStore) -> None:
-    """Let the MCP servers and credentials of an account go with it, as over HTTP."""
+    """Delete the MCP servers and credentials of an account with it, as over HTTP."""
 
     async def forget(user_id: str) -> None:
         if await users.get(user_id) is None:
@@ -109,7 +109,7 @@ async def _user(arguments: argparse.Namespace, settings: ServerSettings) -> int:
 
 
 async def _change_user(users: UserStore, user: User, action: str) -> str:
-    """Change an account; the name of what was done, as the audit log has it."""
+    """Change an account; returns the action for the audit log."""
     match action:
         case "password":
             await users.set_password(user.user_id, _read_password())
@@ -136,7 +136,7 @@ async def _get_user(users: UserStore, username: str) -> User:
 
 
 def _read_password() -> str:
-    """The password, typed twice, or the first line of stdin. Never an argument: `ps` shows those.
+    """The password, typed twice, or the first line of stdin; an argument would show in `ps`.
 
     Raises:
         BadInput: the two differ.
@@ -198,12 +198,12 @@ async def _verify(log: AuditLog, *, is_json: bool) -> int:
     if is_json:
         _say(orjson.dumps(verdict.to_dict()).decode())
     elif verdict.is_whole:
-        _say(f"whole: {verdict.checked} rows, the last hash is {verdict.head.hash}")
+        _say(f"intact: {verdict.checked} rows, the last hash is {verdict.head.hash}")
     else:
         _say(f"BROKEN at position {verdict.first_bad}: {verdict.problem}")
         sys.stderr.write(
-            f"hint: the {verdict.checked} rows before it are as they were written; compare the "
-            "rest with a backup.\n"
+            f"hint: the {verdict.checked} rows before it are intact; compare the rest with a "
+            "backup.\n"
         )
     return 0 if verdict.is_whole else 1
 
@@ -261,12 +261,12 @@ def _as_json(row: AuditRow) -> str:
 def _details(text: str) -> object:
     try:
         return orjson.loads(text)
-    except ValueError:  # somebody changed them in the database
+    except ValueError:  # they were changed in the database
         return text
 
 
 async def _record(audit: AuditLog, action: str, user: User, **details: str) -> None:
-    """Keep what was done from the command line, and by which user of the machine."""
+    """Record a change made on the command line, with the user of the machine."""
     await audit.record(
         action,
         "success",
@@ -277,7 +277,7 @@ async def _record(audit: AuditLog, action: str, user: User, **details: str) -> N
 
 
 async def _record_of_key(audit: AuditLog, action: str, user: User, key_id: str) -> None:
-    """Keep under the account's own name what was done to its keys."""
+    """Record a change of an account's keys under the account's own name."""
     await audit.record(
         action,
         "success",
@@ -291,7 +291,7 @@ async def _record_of_key(audit: AuditLog, action: str, user: User, key_id: str) 
 def _machine_user() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container may know no names
+    except KeyError:  # a container may have no name for the id
         return str(os.getuid())
 
 

@@ -1,7 +1,6 @@
-"""`dataagent-server doctor`: looks at everything a server needs, one line each, and how to mend it.
+"""`dataagent-server doctor`: checks everything a server needs, one line each, with a hint.
 
-What every program needs is looked at by `dataagent_core.app.doctor`; what only a server needs,
-here. Above: `cli.py`.
+The checks that all programs share are in `dataagent_core.app.doctor`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SETTINGS_PAGE = "docs/reference/settings.md lists every setting."
 
 
 def doctor(given: dict[str, Any], *, is_json: bool = False) -> int:
-    """Look at everything and print it; 1 if the server could not work."""
+    """Run all checks and print them; 1 if the server could not work."""
     findings = asyncio.run(_run_checks(given))
     for each in findings:
         _say(orjson.dumps(asdict(each)).decode() if is_json else _as_text(each))
@@ -35,8 +34,8 @@ async def _run_checks(given: dict[str, Any]) -> list[Diagnostic]:
         settings = load_settings(**given)
     except DataAgentError as error:
         return [Diagnostic("fail", "configuration", error.message, _SETTINGS_PAGE)]
-    fits = Diagnostic("ok", "configuration", "every setting fits")
-    return [fits, *await checkup.run_checks(settings, _CHECKS)]
+    valid = Diagnostic("ok", "configuration", "all settings are valid")
+    return [valid, *await checkup.run_checks(settings, _CHECKS)]
 
 
 # -- checks ---------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def _model(settings: ServerSettings) -> Diagnostic:
         return Diagnostic(
             "warn", "model", f"{name}: answers by rule, without a language model", hint
         )
-    return Diagnostic("ok", "model", f"{name}; its key is set, whether it is valid shows in use")
+    return Diagnostic("ok", "model", f"{name}; its key is set, but was not tried")
 
 
 async def _sandbox(settings: ServerSettings) -> Diagnostic:
@@ -75,7 +74,7 @@ async def _sandbox(settings: ServerSettings) -> Diagnostic:
 
 
 def _shell(settings: ServerSettings) -> Diagnostic | None:
-    """What to say of a shell that is asked for and has no wall around it: then it is off."""
+    """A warning that the shell is off because nothing isolates it; None if it is not wanted."""
     if not settings.enable_shell or settings.has_shell:
         return None
     hint = "set DATAAGENT_SANDBOX=auto to run commands in it, or DATAAGENT_ENABLE_SHELL=false."

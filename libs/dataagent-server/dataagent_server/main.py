@@ -1,9 +1,7 @@
-"""The app: doors, middleware, errors, and the container behind them.
+"""The ASGI app: its routes, middleware, error handlers, and the container they use.
 
-`create_app(settings)` is the one way to make it; nothing is built when this module is imported.
-`app` is one with the settings of the environment, made when it is asked for, for programs that
-serve apps: `uvicorn dataagent_server.main:app`. Above: `serve.py` and tests. Below: `api/`, `ws/`,
-`deps/`.
+`create_app(settings)` makes it; importing this module builds nothing. `app` is made from the
+environment on first access, for programs that serve apps: `uvicorn dataagent_server.main:app`.
 """
 
 from __future__ import annotations
@@ -65,14 +63,15 @@ from dataagent_server.mcp import router as mcp_router
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.routes import add_socket_route
 
+MAX_BODY_BYTES = 8 * 1024 * 1024
 _MCP_HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 
 
 def __getattr__(name: str) -> FastAPI:
-    """`app`, made from the environment the first time.
+    """`app`, made from the environment on first access.
 
     Raises:
-        AttributeError: it is another name.
+        AttributeError: for any other name.
     """
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -87,8 +86,8 @@ def _app_of_environment() -> FastAPI:
 def create_app(settings: ServerSettings | None = None, *, is_hosted: bool = False) -> FastAPI:
     """The ASGI app for these settings (those of the environment if None).
 
-    With `is_hosted` a program that is not ours serves it: the app itself sees to logs, shows the
-    first password and refuses to be one of several processes that cannot work together.
+    With `is_hosted` another program serves it, so the app itself configures logs, prints the first
+    password and refuses to be one of several processes that cannot work together.
 
     Raises:
         Misconfigured: the settings cannot work together.
@@ -99,7 +98,7 @@ def create_app(settings: ServerSettings | None = None, *, is_hosted: bool = Fals
         version=__version__,
         summary="An assistant that works with a company's data and can be trusted with it.",
         lifespan=_lifespan(settings, is_hosted=is_hosted),
-        docs_url=None,  # a view of the web app: FastAPI's own pages load scripts from elsewhere
+        docs_url=None,  # a page of the web app: FastAPI's own loads scripts from other hosts
         redoc_url=None,
     )
     install_error_handlers(app, page.not_found_page)
@@ -122,15 +121,15 @@ def _lifespan(
                 container = await stack.enter_async_context(open_container(settings))
                 app.state.mcp = await stack.enter_async_context(open_lazy_endpoint(container))
             except DataAgentError as error:
-                app.state.refusal = error  # a server hands on no more than the text of it
+                app.state.refusal = error  # uvicorn keeps only its text
                 raise
             if is_hosted and container.first_login is not None:
-                print(container.first_login, flush=True)  # noqa: T201 shown once, kept nowhere
+                print(container.first_login, flush=True)  # noqa: T201 shown once, stored nowhere
             app.state.container = container
             connections = app.state.connections = ConnectionManager(capacity=container.capacity)
-            stop_telling = container.core.mcp.listen(connections.notify_mcp_change)
+            stop_listening = container.core.mcp.listen(connections.notify_mcp_change)
             yield
-            stop_telling()
+            stop_listening()
 
     return lifespan
 
@@ -142,19 +141,19 @@ def _add_routes(app: FastAPI) -> None:
 
 @cache
 def built_routes() -> list[BaseRoute]:
-    """The routes of any app. None depends on its settings, so a process builds them once.
+    """The routes of every app. None depends on settings, so a process builds them once.
 
-    They are built now: left alone, FastAPI would do so in front of the first visitor.
+    Matching each against a dummy request makes FastAPI build it now, not for the first caller.
     """
-    nowhere: Scope = {"type": "http", "method": "GET", "path": "/-", "headers": [], "root_path": ""}
+    dummy: Scope = {"type": "http", "method": "GET", "path": "/-", "headers": [], "root_path": ""}
     routes = _routes()
     for route in routes:
-        route.matches(nowhere)
+        route.matches(dummy)
     return routes
 
 
 def _routes() -> list[BaseRoute]:
-    everything = APIRouter()
+    root = APIRouter()
     v1 = APIRouter()
     for part in (health, chat, sessions, runs, data_sources, data_policies, queries, artifacts):
         v1.include_router(part.router)
@@ -164,30 +163,30 @@ def _routes() -> list[BaseRoute]:
     v1.include_router(tenants.invitation_router)
     for part in (audit, agents, tools, system, mcp):
         v1.include_router(part.router)
-    everything.include_router(v1, prefix="/api/v1")  # given here, routes are not built just to look
+    root.include_router(
+        v1, prefix="/api/v1"
+    )  # with the prefix here, routes are not built to be copied
     web = APIRouter()
     web.include_router(auth.open_router)
     web.include_router(web_agents.router)
     web.include_router(info.router)
     for part in (auth, users, conversations, web_chat, threads, files, skills):
         web.include_router(part.router)
-    everything.include_router(web, prefix="/api")
-    everything.include_router(mcp_router)
-    everything.include_router(metrics.router)
-    everything.include_router(login.router)
-    everything.include_router(page.router)
-    return everything.routes
+    root.include_router(web, prefix="/api")
+    root.include_router(mcp_router)
+    root.include_router(metrics.router)
+    root.include_router(login.router)
+    root.include_router(page.router)
+    return root.routes
 
 
 def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
     """The last one added is the outermost."""
-    app.add_middleware(
-        BodyLimit, max_bytes=settings.max_body_bytes, max_bytes_at=_file_limits(settings)
-    )
+    app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES, max_bytes_at=_file_limits(settings))
     if settings.cors_origins:
         app.add_middleware(
             CrossOrigin,
-            # unless origins are named, only where a page needs a key
+            # unless the operator names origins, only where a page needs a key
             prefix="/" if settings.trusted_origins else "/api/v1/",
             allow_origins=settings.cors_origins,
             allow_credentials=settings.cors_credentials,
@@ -206,7 +205,7 @@ def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
 
 
 def _file_limits(settings: ServerSettings) -> dict[str, int]:
-    """How large a body may be where files are taken: the files, and the form around them."""
+    """The largest body of the routes that receive files: the files, and the form around them."""
     return {
         "/api/files/upload": settings.max_upload_bytes + FORM_BYTES,
         "/api/v1/data-sources/upload": MAX_FILES * (settings.max_upload_bytes + FORM_BYTES),

@@ -1,8 +1,7 @@
-"""Runs a process: a web server (uvicorn, our transport) or a worker, with an orderly end.
+"""Runs a process, a web server (uvicorn with our transport) or a worker, and ends it in order.
 
-On SIGTERM or Ctrl-C: no new connections, runs end or are parked, event streams end, sockets close
-with 1012, and the process is gone within 30 seconds (`shutdown.py`). Above: `cli.py`, and
-`supervise.py` for several web processes. Below: `main.py`, the core for a worker.
+On SIGTERM or Ctrl-C new connections are refused, runs finish or are released, event streams end,
+sockets close with 1012, and the process exits within 30 seconds (`shutdown.py`).
 """
 
 from __future__ import annotations
@@ -31,11 +30,15 @@ from dataagent_server.ws.manager import ConnectionManager
 
 _MAX_FRAME = 16 * 1024 * 1024
 _KEEP_ALIVE_SECONDS = 30
+PING_SECONDS = 20.0
+"""How often a socket is pinged, and how long its client may take to answer."""
+STALL_SECONDS = 20.0
+"""A client that reads nothing for so long is disconnected."""
 _LAST_SECONDS = 5
 
 
 class DataAgentServer(uvicorn.Server):
-    """uvicorn's server, which greets when it listens and lets runs end before it closes."""
+    """uvicorn's server, which prints its address and lets runs finish before it closes."""
 
     def __init__(
         self, settings: ServerSettings, app: FastAPI, *, out: TextIO, is_first: bool = True
@@ -47,22 +50,22 @@ class DataAgentServer(uvicorn.Server):
         self.listening = asyncio.Event()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Open the app, listen, and say where.
+        """Open the app, listen, and print the address.
 
         Raises:
-            DataAgentError: why the app did not open, in place of a traceback in the log.
+            DataAgentError: why the app did not open; uvicorn would log a traceback instead.
         """
         log = logging.getLogger("uvicorn.error")
-        log.addFilter(self._has_more_to_say)
+        log.addFilter(self._is_unexplained)
         try:
             await super().startup(sockets=sockets)
         except SystemExit as end:
             raise self._refusal or end from None
         finally:
-            log.removeFilter(self._has_more_to_say)
+            log.removeFilter(self._is_unexplained)
         if self.started:
             if self._is_first:
-                await self._greet(self._app.state.container)
+                await self._print_greeting(self._app.state.container)
             self.listening.set()
 
     @property
@@ -70,18 +73,18 @@ class DataAgentServer(uvicorn.Server):
         """Why the app did not open, if it did not and knows why."""
         return getattr(self._app.state, "refusal", None)
 
-    def _has_more_to_say(self, _record: logging.LogRecord) -> bool:
-        """Whether uvicorn's words about the start are all there are."""
+    def _is_unexplained(self, _record: logging.LogRecord) -> bool:
+        """A log filter: whether there is no better explanation than uvicorn's."""
         return self._refusal is None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal; from the first one on the time runs."""
+        """Handle a signal; the first one sets the deadline for the exit."""
         if not self.should_exit:
             force_exit_when_overdue()
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """Refuse newcomers, let runs end, then close everything."""
+        """Refuse new connections, let runs finish, then close everything."""
         for server in self.servers:
             server.close()
         container: Container = self._app.state.container
@@ -92,20 +95,20 @@ class DataAgentServer(uvicorn.Server):
 
     @property
     def address(self) -> str:
-        """Where the server listens, as one would type it on this machine."""
+        """The URL of the server, as typed on this machine."""
         name: tuple[str, int] = self.servers[0].sockets[0].getsockname()[:2]
         host, port = name
         local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 not bound
         return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
 
-    async def _greet(self, container: Container) -> None:
+    async def _print_greeting(self, container: Container) -> None:
         settings = container.settings
         lines = [f"DataAgent is at {self.address}"]
         if settings.is_open_to_others:
             port = self.servers[0].sockets[0].getsockname()[1]
             lines.append(
                 f"WARNING: it listens on {settings.host}:{port}, so other machines can reach it. "
-                "DATAAGENT_HOST=127.0.0.1 keeps it to this one"
+                "Set DATAAGENT_HOST=127.0.0.1 to allow only this one"
             )
         if container.first_login is not None:
             lines.append(container.first_login)
@@ -120,7 +123,7 @@ class DataAgentServer(uvicorn.Server):
 def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
     return TransportConfig(
         app,
-        stall_seconds=settings.send_timeout,
+        stall_seconds=STALL_SECONDS,
         host=settings.host,
         port=settings.port,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
@@ -130,8 +133,8 @@ def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
         server_header=False,
         forwarded_allow_ips=settings.forwarded_allow_ips,
         ws_max_size=_MAX_FRAME,
-        ws_ping_interval=settings.ping_interval,
-        ws_ping_timeout=settings.ping_timeout,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
         ws_per_message_deflate=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_LAST_SECONDS,
@@ -141,49 +144,49 @@ def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
 def make_server(
     settings: ServerSettings, *, out: TextIO | None = None, is_first: bool = True
 ) -> DataAgentServer:
-    """A server ready to `run()`, or to `serve()` on a loop that is there already.
+    """A server ready to `run()`, or to `serve()` on a running loop.
 
-    The first of several, or the only one, greets.
+    The first of several processes, or the only one, prints the address and the first login.
     """
     return DataAgentServer(settings, create_app(settings), out=out or sys.stdout, is_first=is_first)
 
 
 def serve(settings: ServerSettings) -> None:
-    """Serve until a signal ends it. Logs go to stderr, the greeting to stdout.
+    """Serve until a signal ends it. Logs go to stderr, the address to stdout.
 
     Raises:
-        DataAgentError: it cannot be opened, or not at its address.
+        DataAgentError: the app cannot be opened, or the address is in use.
     """
     configure_logging(settings, secrets=settings.deployment_secrets)
-    with bound_socket(settings.host, settings.port) as ours:
-        make_server(settings).run(sockets=[ours])
+    with bound_socket(settings.host, settings.port) as listening:
+        make_server(settings).run(sockets=[listening])
 
 
 def bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket:
-    """A socket bound to an address; `is_shared`: processes of this user may share it.
+    """A socket bound to an address; with `is_shared` other processes of this user may bind it too.
 
     Raises:
-        Misconfigured: someone else has the port, or this machine has no such address.
+        Misconfigured: the port is in use, or this machine has no such address.
     """
-    made = socket(AF_INET6 if ":" in host else AF_INET)
+    bound = socket(AF_INET6 if ":" in host else AF_INET)
     try:
-        made.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        bound.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
         if is_shared:
-            made.setsockopt(SOL_SOCKET, SO_REUSEPORT, 1)
-        made.bind((host, port))
+            bound.setsockopt(SOL_SOCKET, SO_REUSEPORT, 1)
+        bound.bind((host, port))
     except OSError as error:
-        made.close()
+        bound.close()
         raise Misconfigured(
             f"Port {port} on {host} cannot be used: {error.strerror}. Set DATAAGENT_PORT."
         ) from error
-    return made
+    return bound
 
 
 def work(settings: ServerSettings) -> None:
-    """Execute runs that web processes accept, until a signal ends it.
+    """Execute the runs that web processes accept, until a signal ends it.
 
     Raises:
-        Misconfigured: there is no queue to take them from.
+        Misconfigured: there is no queue; names the settings for one.
     """
     settings.check_shared("`dataagent-server worker`")
     configure_logging(settings, secrets=settings.deployment_secrets)

@@ -1,9 +1,13 @@
-"""`serve --workers N`: several web processes behind one port, kept alive.
+"""`serve --workers N`: several web processes on one port, restarted when they die.
 
-Each process listens on the port for itself (SO_REUSEPORT), so the system spreads connections over
-them. The first one is started alone: it brings the tables up to date and greets. A process that
-dies is started again; SIGTERM or Ctrl-C goes to all, and this one ends when they have. If this one
-is killed they notice and end. Above: `cli.py`. Below: `serve.py`.
+Each process binds the port itself (SO_REUSEPORT), so the system spreads connections over them. The
+first one starts alone: it migrates the database and prints the address. A process that dies is
+started again, after a pause if it lived briefly; SIGTERM or Ctrl-C goes to all. Children notice the
+death of this process and end.
+
+uvicorn's `Multiprocess` has none of that: it starts all at once from an import string, restarts
+without a pause, leaves orphans behind when it is killed, and kills a process that is too busy to
+answer its pings.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
@@ -44,13 +48,13 @@ def supervise(settings: ServerSettings) -> int:
 
 @dataclass(slots=True)
 class _Child:
-    """One web process, through all its deaths."""
+    """One web process, across restarts."""
 
     number: int
     process: SpawnProcess | None = None
     started_at: float = 0.0
     short_lives: int = 0
-    due_at: float = field(default=0.0)  # when it may be started again
+    due_at: float = 0.0  # when it may be started again
 
 
 class _Supervisor:
@@ -87,7 +91,7 @@ class _Supervisor:
         child.started_at = time.monotonic()
 
     def _start_and_wait(self, child: _Child) -> bool:
-        """Start the first process; false if it ends, or is to end, before it listens."""
+        """Start the first process; False if it ends, or a signal arrives, before it listens."""
         ours, theirs = self._context.Pipe(duplex=False)
         self._start(child, theirs)
         theirs.close()
@@ -101,7 +105,7 @@ class _Supervisor:
                 return False
 
     def _watch(self) -> None:
-        """Wait until something happens, and start again what has died."""
+        """Wait for a process to end or a pause to pass, and restart what has ended."""
         alive = {c.process.sentinel: c for c in self._children if c.process is not None}
         due = [c.due_at for c in self._children if c.process is None]
         pause = max(0.0, min(due) - time.monotonic()) if due else None
@@ -113,7 +117,7 @@ class _Supervisor:
                 self._start(child)
 
     def _handle_exit(self, child: _Child) -> None:
-        assert child.process is not None  # noqa: S101 its sentinel told us
+        assert child.process is not None  # noqa: S101 it has a sentinel
         child.process.join()
         logger.error("web process %d ended with %s", child.number, child.process.exitcode)
         child.process.close()
@@ -124,7 +128,7 @@ class _Supervisor:
         child.due_at = time.monotonic() + pause
 
     def _end(self) -> int:
-        """Have all processes end; 0 if they did so in order."""
+        """End all processes; 0 if each of them exited with 0."""
         processes = [child.process for child in self._children if child.process is not None]
         for process in processes:
             process.terminate()
@@ -143,7 +147,7 @@ def _is_due(child: _Child) -> bool:
 
 @contextmanager
 def _reserve_port(host: str, port: int) -> Generator[int]:
-    """Hold a port without listening on it, so that it stays ours between processes."""
+    """Hold a port without listening on it, so that no other program takes it meanwhile."""
     with bound_socket(host, port, is_shared=True) as holder:
         yield holder.getsockname()[1]
 
@@ -152,19 +156,18 @@ def _reserve_port(host: str, port: int) -> Generator[int]:
 
 
 def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
-    """Be one web process. With `listening` be the first: greet, and say there when we listen."""
+    """Serve as one web process; the first one has `listening` and reports there that it listens."""
     configure_logging(settings, secrets=settings.deployment_secrets)
-    alone = settings.model_copy(update={"workers": 1})
-    server = make_server(alone, is_first=listening is not None)
+    server = make_server(settings.model_copy(update={"workers": 1}), is_first=listening is not None)
 
     async def serve() -> None:
         _exit_with_parent()
-        telling = asyncio.create_task(_report_listening(server.listening, listening))
+        reporting = asyncio.create_task(_report_listening(server.listening, listening))
         try:
-            with bound_socket(settings.host, settings.port, is_shared=True) as ours:
-                await server.serve(sockets=[ours])
+            with bound_socket(settings.host, settings.port, is_shared=True) as bound:
+                await server.serve(sockets=[bound])
         finally:
-            telling.cancel()
+            reporting.cancel()
             if listening is not None:
                 listening.close()
 
@@ -175,8 +178,8 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
             sys.exit(error_text(error))
 
 
-async def _report_listening(has_begun: asyncio.Event, listening: Connection | None) -> None:
-    await has_begun.wait()
+async def _report_listening(is_listening: asyncio.Event, listening: Connection | None) -> None:
+    await is_listening.wait()
     if listening is not None:
         listening.send(True)
 

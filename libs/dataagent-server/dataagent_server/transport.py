@@ -1,14 +1,12 @@
-"""The last layer before the network: uvicorn's protocols, with bounds they leave open.
+"""uvicorn's HTTP and WebSocket protocols, with limits that they lack.
 
-- A client that takes nothing for `stall_seconds` is disconnected, whatever is being sent to it, and
-  by reset: a polite close would wait for the very client that does not read.
-- A request's head has a size and a time limit; a connection that says nothing is closed.
-- A connection that would take the file descriptors the rest of the process needs is refused.
-- What a socket's client sends is parsed in slices, one per turn of the event loop, and no further
-  than the app has read; control frames have a rate. A flood is slow for the flooder alone.
-- A socket takes several frames in one write (`SocketTransport`).
-
-It knows nothing of chat. Above: `serve.py` runs it.
+- A client that reads nothing for `stall_seconds` is disconnected by reset: a regular close would
+  wait for that client.
+- A request's head has a size and a time limit; an idle connection is closed.
+- A connection that would use the file descriptors the rest of the process needs is refused.
+- A socket's input is parsed in slices, one per turn of the event loop, and no further than the app
+  has read; control frames have a rate limit. A flood slows only the client that sends it.
+- A socket sends several frames in one write (`SocketTransport`).
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class TransportConfig(uvicorn.Config):
-    """uvicorn's configuration with our protocols and our one number."""
+    """uvicorn's configuration with our protocols and the stall limit."""
 
     def __init__(self, app: Any, *, stall_seconds: float, **options: Any) -> None:
         super().__init__(app, http=HttpProtocol, ws=WebSocketProtocol, **options)
@@ -53,7 +51,7 @@ class TransportConfig(uvicorn.Config):
 
 
 def descriptor_limit() -> int | None:
-    """How many file descriptors this process may have open; None: as many as it likes."""
+    """How many file descriptors this process may have open; None is no limit."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -63,10 +61,9 @@ def descriptor_limit() -> int | None:
 
 
 class Descriptors:
-    """Keeps a part of the process's file descriptors for databases, files and programs.
+    """Reserves a part of the process's file descriptors for databases, files and programs.
 
-    The system gives a new connection the lowest free number, so the number says how many are in
-    use, by whatever.
+    A new connection gets the lowest free descriptor, whose number so tells how many are in use.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -79,11 +76,11 @@ class Descriptors:
             self._reset_from = limit - reserved // 4
 
     def refuses(self, number: int) -> bool:
-        """Whether a connection with this descriptor is to be answered with 503 and closed."""
+        """Whether a connection with this descriptor gets a 503 and is closed."""
         return self._limit is not None and number >= self._refused_from
 
     def are_scarce(self, number: int) -> bool:
-        """Whether a connection that is refused has to go as soon as it is answered."""
+        """Whether a refused connection is closed right after its answer."""
         return self._limit is not None and number >= self._scarce_from
 
     def resets(self, number: int) -> bool:
@@ -91,7 +88,7 @@ class Descriptors:
         return self._limit is not None and number >= self._reset_from
 
     def refusal(self) -> bytes:
-        """The answer to a request on a connection that is refused."""
+        """The response on a refused connection."""
         now = time.monotonic()
         if now - self._warned_at >= _WARN_SECONDS:
             self._warned_at = now
@@ -99,7 +96,7 @@ class Descriptors:
                 "connections are refused: few of the %s file descriptors are free (ulimit -n)",
                 self._limit,
             )
-        message = "The server has no room for another connection. Try again later."
+        message = "The server has too many connections. Try again later."
         body = orjson.dumps({"error_code": "too_many_connections", "message": message})
         return (
             b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
@@ -109,7 +106,7 @@ class Descriptors:
 
 
 class _Stall:
-    """Resets a connection whose client takes nothing for too long."""
+    """Resets a connection whose client reads nothing for too long."""
 
     def __init__(self, config: uvicorn.Config, loop: asyncio.AbstractEventLoop) -> None:
         self._seconds: float = getattr(config, "stall_seconds", 20.0)
@@ -122,14 +119,14 @@ class _Stall:
         self._timer = self._loop.call_later(self._seconds, transport.abort)
 
     def end(self) -> None:
-        """The client reads again, or is gone."""
+        """The client reads again, or has disconnected."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """HTTP/1.1 with a bound on heads, on descriptors and on clients that do not read."""
+    """HTTP/1.1 with limits on heads, descriptors and clients that do not read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -140,22 +137,21 @@ class HttpProtocol(HttpToolsProtocol):
         self._descriptors: Descriptors = getattr(self.config, "descriptors", Descriptors(None))
         self._is_refused = False
         self._is_answered = False
-        self._goes_at_once = False
+        self._closes_at_once = False
 
-    # as the base does
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """A client is there; its first request has to come in time, if there is room for it."""
+        """A client has connected; its first request has a time limit."""
         super().connection_made(transport)
         number: int = transport.get_extra_info("socket").fileno()
         if self._descriptors.resets(number):
             transport.abort()
             return
         self._is_refused = self._descriptors.refuses(number)
-        self._goes_at_once = self._descriptors.are_scarce(number)
+        self._closes_at_once = self._descriptors.are_scarce(number)
         self._expect_head(_LINGER_SECONDS if self._is_refused else _HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client is gone."""
+        """The client has disconnected."""
         self._stall.end()
         self._end_head()
         super().connection_lost(exc)
@@ -181,7 +177,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
-        """The client does not keep up."""
+        """The client reads too slowly."""
         super().pause_writing()
         self._stall.begin(self.transport)
 
@@ -191,7 +187,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._stall.end()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, in the shape of all errors."""
+        """Refuse what is not HTTP, in the error envelope."""
         body = orjson.dumps({"error_code": "bad_input", "message": msg})
         head = (
             b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
@@ -201,12 +197,12 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _refuse(self) -> None:
-        """Answer once, and read on for a moment: a close now could take the answer away."""
+        """Answer once and keep reading briefly: an immediate close could discard the answer."""
         if self._is_answered:
             return
         self._is_answered = True
         self.transport.write(self._descriptors.refusal())
-        if self._goes_at_once:
+        if self._closes_at_once:
             self.transport.close()
         else:
             self.transport.write_eof()
@@ -225,7 +221,7 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """WebSocket with bounds in both directions, and several frames a write."""
+    """WebSocket with limits in both directions, and several frames a write."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -238,10 +234,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     # -- out --------------------------------------------------------------------------------
 
     async def send_frames(self, frames: bytes) -> None:
-        """Write whole frames once the client takes them.
+        """Write whole frames once the client can receive them.
 
         Raises:
-            ClientDisconnected: it is gone (an `OSError`).
+            ClientDisconnected: it has disconnected (an `OSError`).
         """
         await self.writable.wait()
         if self.disconnected or self.close_sent or self.conn.state is not State.OPEN:
@@ -249,7 +245,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self.transport.write(frames)
 
     def pause_writing(self) -> None:
-        """The client does not keep up."""
+        """The client reads too slowly."""
         super().pause_writing()
         self._stall.begin(self.transport)
 
@@ -259,34 +255,34 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._stall.end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client is gone."""
+        """The client has disconnected."""
         self._stall.end()
         self._inbox.clear()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """The server ends: close with 1012, and do not wait long for those who do not read."""
+        """Close with 1012 at shutdown, and reset clients that do not read."""
         super().shutdown()
         self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
 
     def keepalive_timeout(self) -> None:
-        """A client did not answer our ping: it is gone, whatever its connection says."""
+        """Reset a client that did not answer a ping."""
         super().keepalive_timeout()
         self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
 
     # -- in ---------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of frames; the first slice at once, the rest when others have had their turn."""
+        """Parse the first slice of frames now, the rest on later turns of the loop."""
         self._inbox += data
         if not self._is_feeding:
             self._feed()
 
     async def receive(self) -> Any:
-        """The app's next message; reading goes on once it has taken all there are."""
+        """The app's next message; parsing continues once the queue is empty."""
         message = await self.queue.get()
         if self.queue.empty():
-            self._go_on()
+            self._continue_reading()
         return message
 
     def _feed(self) -> None:
@@ -303,9 +299,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.read_paused = True
             self.transport.pause_reading()
         if self.queue.empty() or self.close_sent:
-            self._go_on()
+            self._continue_reading()
 
-    def _go_on(self) -> None:
+    def _continue_reading(self) -> None:
         if self._inbox and not self._is_feeding:
             self._is_feeding = True
             self.loop.call_soon(self._feed)
@@ -314,21 +310,21 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
 
     def _answer_failed_handshake(self) -> None:
-        """The handshake's head was refused while parsing: send the refusal that waits."""
+        """Send the refusal of a handshake that could not be parsed."""
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             self.handshake_complete = self.close_sent = True
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.transport.close()
 
     def handle_connect(self, event: Request) -> None:
-        """A handshake came: offer the app what ASGI does not."""
+        """Add this transport to the scope's extensions."""
         super().handle_connect(event)
         if not self.close_sent:
             extensions: dict[str, Any] = self.scope.setdefault("extensions", {})
             extensions[TRANSPORT_EXTENSION] = self
 
     def handle_ping(self) -> None:
-        """Answer, unless the client does not read answers or does nothing but ask."""
+        """Answer, unless the client does not read or floods."""
         if self._is_control_flood():
             self._fail("too many control frames")
         elif self.writable.is_set():
@@ -337,7 +333,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.conn.data_to_send()
 
     def handle_pong(self, event: Frame) -> None:
-        """A pong, asked for or not."""
+        """A pong, solicited or not."""
         if self._is_control_flood():
             self._fail("too many control frames")
         else:

@@ -314,7 +314,7 @@ def test_a_failure_nobody_thought_of_is_a_sentence_too(
 
     monkeypatch.setattr("dataagent_server.commands.run", broken)
     code, _ = shell("user", "list")
-    assert str(code).startswith("dataagent-server: Something went wrong inside (RuntimeError).")
+    assert str(code).startswith("dataagent-server: Internal error (RuntimeError).")
 
 
 # -- doctor ---------------------------------------------------------------------------------

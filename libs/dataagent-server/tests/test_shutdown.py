@@ -90,7 +90,7 @@ async def test_worker_that_cannot_let_go_is_gone_and_says_what_it_waited_for(
         DATAAGENT_REDIS_URL="redis://127.0.0.1:1/0",
     )
     assert code == 1
-    assert "the end waits for deaf at never:" in log
+    assert "shutdown waits for deaf at never:" in log
     assert "Timeout (" in log  # then where each thread stands
 
 

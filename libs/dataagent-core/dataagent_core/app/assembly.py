@@ -1,15 +1,7 @@
-"""Puts the core together from settings: the one place that knows all its parts.
+"""Opens a running core from settings: every part is created, connected and closed here.
 
 The server's container and the terminal's `main` open a `Core` and close it; nothing else builds
 these objects.
-
-Opens what a process needs for users' files: the files themselves, memories, sources of files.
-
-Starts the sweep that archives unused workspaces and erases unused memories; the stack ends it.
-
-What keeps users within bounds: tenants, budgets, the count of runs; opened with the core.
-
-Opens the sandboxes with the core, watches them, and ends a conversation's with it.
 """
 
 from __future__ import annotations
@@ -19,7 +11,7 @@ import fcntl
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -87,7 +79,6 @@ from dataagent_core.tools.mcp import McpTools
 from dataagent_core.workspace import (
     FileStore,
     Memories,
-    QuotaLedger,
     SqlQuotaLedger,
     Sweeper,
     UserWorkspaceManager,
@@ -96,179 +87,6 @@ from dataagent_core.workspace.manager import WorkspaceSummary
 from dataagent_core.workspace.memories import require_own_or_admin
 from dataagent_core.workspace.project import Project
 from dataagent_core.workspace.undo import Undo
-
-
-@dataclass(frozen=True, slots=True)
-class FileServices:
-    """Users' files, open."""
-
-    store: FileStore
-    memories: Memories
-    sources: UploadedSources
-    workspaces: UserWorkspaceManager
-
-    async def workspace(self, user_id: str, *, asked_by: Principal) -> WorkspaceSummary:
-        """A user's workspace in figures.
-
-        Raises:
-            NotFound: the caller is neither the user nor an administrator.
-        """
-        require_own_or_admin(user_id, asked_by)
-        return await self.workspaces.summary(user_id)
-
-
-def open_workspaces(
-    settings: Settings, quota: QuotaLedger, stack: AsyncExitStack
-) -> UserWorkspaceManager:
-    """Where users' files are; the stack closes it.
-
-    Raises:
-        Misconfigured: the settings name a project that is not there.
-    """
-    folder = settings.project_dir
-    workspaces = UserWorkspaceManager(
-        settings.workspaces_dir,
-        settings.workspace_quota,
-        quota,
-        memories_root=settings.home_dir / "memories",
-        project=None if folder is None else Project(folder, settings.home_dir / "undo"),
-    )
-    stack.push_async_callback(workspaces.aclose)
-    return workspaces
-
-
-def open_files(
-    settings: Settings,
-    database: Database,
-    workspaces: UserWorkspaceManager,
-    data: DataService,
-    stack: AsyncExitStack,
-) -> FileServices:
-    """Open them; the stack closes them."""
-    store = FileStore(database, workspaces, max_upload_bytes=settings.max_upload_bytes)
-    memories = Memories(workspaces)
-    root = settings.home_dir / "sources" / "uploads"
-    sources = UploadedSources(data, store, workspaces, root)
-    workspaces.add_usage_source(sources.usage)
-    store.on_delete(sources.forget_file)
-    sweeper = Sweeper(
-        workspaces,
-        memories,
-        archive_days=settings.workspace_archive_days,
-        retention_days=settings.memory_retention_days,
-    )
-    sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
-    stack.push_async_callback(cancel_all, [sweeping])
-    return FileServices(store, memories, sources, workspaces)
-
-
-class AgentNames:
-    """What else an agent is called, once it is known which there are."""
-
-    def __init__(self) -> None:
-        self._registry: AgentRegistry | None = None
-
-    def set_registry(self, registry: AgentRegistry) -> None:
-        """These are the agents."""
-        self._registry = registry
-
-    def __call__(self, name: str) -> Sequence[str]:
-        """As `middleware.guard.NamesOf`; a name that is no agent's is its own."""
-        found = None if self._registry is None else self._registry.find(name)
-        return (name,) if found is None else names_of(found)
-
-
-@dataclass(frozen=True, slots=True)
-class UsageLimits:
-    """What a user, a run and a tenant may have."""
-
-    tenancy: Tenancy
-    usage: UsageRecorder
-    budgets: Budgets
-    admission: Admission
-    conversations: ConversationQuota
-    agent_names: AgentNames = field(default_factory=AgentNames)
-
-    @property
-    def checks(self) -> list[ToolCheck]:
-        """Checks of each tool call. Any run may come with a budget of its own."""
-        features = [TenantFeatures(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
-        return [*features, ToolCallBudget()]
-
-
-def open_limits(
-    settings: Settings, database: Database, sessions: ConversationStore, stack: AsyncExitStack
-) -> UsageLimits:
-    """Open them; the stack closes them, which has to be after the last run."""
-    tenancy = Tenancy(database, is_on=settings.multi_tenant)
-    usage = UsageRecorder(database)
-    usage.start()
-    stack.push_async_callback(usage.aclose)
-    budgets = Budgets(
-        usage,
-        per_run=BudgetLimits(
-            tokens=settings.run_max_tokens,
-            tool_calls=settings.run_max_tool_calls,
-            sql_seconds=settings.run_max_sql_seconds,
-        ),
-        per_day=BudgetLimits(
-            tokens=settings.user_daily_tokens,
-            tool_calls=settings.user_daily_tool_calls,
-            sql_seconds=settings.user_daily_sql_seconds,
-            wall_seconds=settings.user_daily_wall_seconds,
-        ),
-    )
-    limits = ConcurrencyLimits(
-        max_per_user=settings.max_runs_per_user, max_queued=settings.max_queued_runs
-    )
-    conversations = ConversationQuota(sessions, settings.conversation_quota)
-    admission = Admission(
-        budgets,
-        tenancy,
-        limits,
-        conversations=conversations,
-        is_alone=settings.redis_url is None,
-    )
-    return UsageLimits(tenancy, usage, budgets, admission, conversations)
-
-
-async def open_sandboxes(
-    settings: Settings, workspaces: UserWorkspaceManager, metrics: Metrics, stack: AsyncExitStack
-) -> Sandboxes | None:
-    """The sandboxes the settings ask for; the stack ends them.
-
-    Raises:
-        Misconfigured: a wall that is asked for by name cannot be built here.
-    """
-
-    def workspace_of(user_id: str) -> Path:
-        return workspaces.ensure_user_workspace(user_id)
-
-    sandboxes = create_sandboxes(settings, workspace_of, metrics)
-    if sandboxes is None:
-        return None
-    stack.push_async_callback(sandboxes.aclose)
-    await require_wall(settings)
-    metrics.watch("sandboxes_ready", "Sandboxes that wait for an owner.", lambda: sandboxes.ready)
-    metrics.watch("sandboxes_bound", "Sandboxes in use.", lambda: sandboxes.bound)
-    return sandboxes
-
-
-class SandboxCleanup:
-    """What a session that is deleted, put away or not used any more leaves running: nothing."""
-
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
-
-    async def delete_session(self, session_id: str, *, owner: str) -> int:
-        """As `session.manager.Belongings`."""
-        await self._sandboxes.release(owner, session_id)
-        return 0
-
-    def release_idle(self, session_id: str) -> None:
-        """The session was not used for long: its sandbox ends soon."""
-        self._sandboxes.release_soon(session_id)
-
 
 GRACE_SECONDS = 10.0
 
@@ -303,83 +121,91 @@ async def open_core(
 ) -> AsyncGenerator[Core]:
     """Open everything a process needs to run agents; close it in order at the end.
 
-    By its `role` it executes what it accepts, leaves that to workers, or is one of them.
+    By its `role` it executes the runs it accepts, leaves them to workers, or is a worker. At the
+    end runs have `grace_seconds` to finish.
 
     Raises:
-        Misconfigured: a setting is missing or makes no sense.
+        Misconfigured: a setting is missing or invalid.
         StorageUnavailable: the database does not answer.
     """
     async with AsyncExitStack() as stack:
         settings.ensure_home()
         tune_loop(asyncio.get_running_loop())
         storage = await _open_storage(settings, stack)
-        components = await _open_components(settings, storage, stack)
-        mcp = _mcp(settings, storage.database, components, role)
-        factory = _factory(settings, components, stack, mcp=mcp.hub)
-        agents = await _agents(settings, storage, components, factory, stack)
+        resources = await _open_resources(settings, storage, stack)
+        observers, limits = resources.observers, resources.limits
+        mcp = McpComponent(
+            settings, storage.database, limits.tenancy, observers, is_executing=role != "web"
+        )
+        factory = _open_factory(settings, resources, mcp.hub, stack)
+        agents = await open_agents(
+            settings, storage.database, storage.runs, limits.tenancy, factory, stack=stack
+        )
+        limits.agent_names.set_registry(agents.registry)
         executors = SessionExecutors(
             factory,
             storage.checkpoints,
-            on_idle=_release_when_idle(components, mcp),
+            on_idle=_release_when_idle(resources.sandboxes, mcp.hub),
             timeout_seconds=settings.session_timeout,
             hitl_timeout_seconds=settings.hitl_timeout,
         )
-        sessions = _sessions(settings, storage, components, executors, stack, agents=agents)
+        sessions = _create_sessions(storage, resources, executors, agents)
+        start_retention(sessions, stack, days=settings.deleted_retention_days)
         peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
         agents.share(peers.bus)
         await mcp.open(agents.registry, peers.bus, stack)
-        ledger, worker = _worker(
-            settings,
-            storage,
-            sessions,
-            executors,
-            components,
-            peers=peers,
-            agents=agents,
-            mcp=mcp.hub,
+        ledger = Ledger(storage.runs, relay=peers.relay)
+        worker = _create_worker(
+            settings, storage, sessions, executors, ledger, resources, peers, agents, mcp.hub
         )
         release_deleted_sessions(peers.bus, sessions, ledger)
-        await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
+        ledger.start()
+        stack.push_async_callback(ledger.aclose)
+        is_alone = stack.enter_context(_ProcessLock(settings))
+        stack.push_async_callback(worker.aclose, grace_seconds)
+        tune_process()
+        await worker.start(is_alone=is_alone)
+        peers.consume_queue(worker.recovery, stack, lease_seconds=settings.lease_seconds)
         skills = SkillService(factory.skills, agents.registry)
         runs = RunService(
             storage.runs,
             sessions,
             ledger,
             worker,
-            components.limits.admission,
-            files=components.files.store,
+            limits.admission,
+            files=resources.files.store,
             skills=skills,
             agents=agents.registry,
             on_soft_delete=partial(announce_deletion, peers.bus),
         )
-        parts = (components.workspaces, factory, storage.checkpoints, components.data)
-        watched = (components.observers, components.limits, components.files, peers, skills, agents)
-        beside = (*parts, *watched, components.sandboxes, mcp.hub, components.undo)
-        yield Core(settings, storage.database, sessions, runs, worker, *beside)
+        yield Core(
+            settings=settings,
+            database=storage.database,
+            sessions=sessions,
+            runs=runs,
+            worker=worker,
+            workspaces=resources.workspaces,
+            factory=factory,
+            checkpoints=storage.checkpoints,
+            data=resources.data,
+            observers=observers,
+            limits=limits,
+            files=resources.files,
+            peers=peers,
+            skills=skills,
+            agents=agents,
+            sandboxes=resources.sandboxes,
+            mcp=mcp.hub,
+            undo=resources.undo,
+        )
 
 
-async def _begin(
-    settings: Settings,
-    ledger: Ledger,
-    worker: Worker,
-    peers: Peers,
-    stack: AsyncExitStack,
-    *,
-    grace_seconds: float,
-) -> None:
-    """Take up the runs that are this process's to execute; the stack ends it."""
-    ledger.start()
-    stack.push_async_callback(ledger.aclose)
-    is_alone = stack.enter_context(_ProcessLock(settings))
-    stack.push_async_callback(worker.aclose, grace_seconds)
-    tune_process()
-    await worker.start(is_alone=is_alone)
-    peers.consume_queue(worker.recovery, stack, lease_seconds=settings.lease_seconds)
+# -- storage --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """Where things are kept."""
+    """The database and the stores over it."""
 
     database: Database
     checkpoints: Checkpoints
@@ -388,14 +214,38 @@ class _Storage:
 
 
 async def _open_storage(settings: Settings, stack: AsyncExitStack) -> _Storage:
-    database = await _database(settings, stack)
-    checkpoints = await _checkpoints(settings, database, stack)
-    return _Storage(database, checkpoints, *await _stores(settings, database, stack))
+    kind = settings.store_kind
+    pool_size, max_overflow = settings.pool_sizes()
+    database = open_database(settings.sql_url(), pool_size=pool_size, max_overflow=max_overflow)
+    stack.push_async_callback(database.close)
+    await migrate(database)
+    checkpoints: Checkpoints = (
+        MemoryCheckpoints()
+        if kind == "memory"
+        else open_checkpoints(database, pool_size=settings.checkpoint_pool_size)
+    )
+    stack.push_async_callback(checkpoints.close)
+    await checkpoints.setup()
+    memory = MemoryData() if kind == "memory" else None
+    redis = None
+    if kind == "redis":
+        if settings.redis_url is None:
+            raise Misconfigured("DATAAGENT_SESSION_STORE=redis needs DATAAGENT_REDIS_URL.")
+        from dataagent_core.storage.redis import open_redis
+
+        redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
+        stack.push_async_callback(redis.close)
+    sessions = open_session_store(kind, memory=memory, database=database, redis=redis)
+    runs = open_run_store(kind, memory=memory, database=database, redis=redis)
+    return _Storage(database, checkpoints, sessions, runs)
+
+
+# -- what runs use --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Components:
-    """What agents and users have beside the runs."""
+class _Resources:
+    """What runs use, and what limits and observes them."""
 
     observers: Observers
     limits: UsageLimits
@@ -406,79 +256,248 @@ class _Components:
     undo: Undo
 
 
-async def _open_components(
+async def _open_resources(
     settings: Settings, storage: _Storage, stack: AsyncExitStack
-) -> _Components:
+) -> _Resources:
     database = storage.database
     observers = await open_observers(settings, database, stack)
-    limits = open_limits(settings, database, storage.sessions, stack)
+    limits = _open_limits(settings, database, storage.sessions, stack)
     quota = SqlQuotaLedger(database)
-    workspaces = open_workspaces(settings, quota, stack)
+    project = settings.project_dir
+    workspaces = UserWorkspaceManager(
+        settings.workspaces_dir,
+        settings.workspace_quota,
+        quota,
+        memories_root=settings.home_dir / "memories",
+        project=None if project is None else Project(project, settings.home_dir / "undo"),
+    )
+    stack.push_async_callback(workspaces.aclose)
     data = await open_runtime(
         settings, database, quota, workspaces.quota, stack, watch=observers.query_watch
     )
     workspaces.add_usage_source(data.service.artifacts.usage)
     workspaces.set_quota_lookup(limits.tenancy.known_quota)
-    files = open_files(settings, database, workspaces, data.service, stack)
-    sandboxes = await open_sandboxes(settings, workspaces, observers.metrics, stack)
+    files = _open_files(settings, database, workspaces, data.service, stack)
+    sandboxes = await _open_sandboxes(settings, workspaces, observers.metrics, stack)
     undo = Undo(workspaces.project, workspaces.workers)
-    return _Components(observers, limits, workspaces, data, files, sandboxes, undo)
+    return _Resources(observers, limits, workspaces, data, files, sandboxes, undo)
 
 
-def _sessions(
+@dataclass(frozen=True, slots=True)
+class FileServices:
+    """Users' files, open."""
+
+    store: FileStore
+    memories: Memories
+    sources: UploadedSources
+    workspaces: UserWorkspaceManager
+
+    async def workspace(self, user_id: str, *, asked_by: Principal) -> WorkspaceSummary:
+        """Sizes and limits of a user's workspace.
+
+        Raises:
+            NotFound: the caller is neither the user nor an administrator.
+        """
+        require_own_or_admin(user_id, asked_by)
+        return await self.workspaces.summary(user_id)
+
+
+def _open_files(
     settings: Settings,
-    storage: _Storage,
-    components: _Components,
-    executors: SessionExecutors,
+    database: Database,
+    workspaces: UserWorkspaceManager,
+    data: DataService,
     stack: AsyncExitStack,
-    *,
-    agents: Agents,
-) -> SessionManager:
-    sessions = SessionManager(
-        storage.sessions,
-        executors=executors,
-        new_ids="uuid",
-        resources=[
-            *_sandbox_cleanup(components),
-            components.data.service.artifacts,
-            components.files.store,
-        ],
-        most_sessions=components.limits.tenancy.most_sessions,
-        quota=components.limits.conversations,
-        assistant_id_of=agents.registry.assistant_id_of,
+) -> FileServices:
+    store = FileStore(database, workspaces, max_upload_bytes=settings.max_upload_bytes)
+    memories = Memories(workspaces)
+    root = settings.home_dir / "sources" / "uploads"
+    sources = UploadedSources(data, store, workspaces, root)
+    workspaces.add_usage_source(sources.usage)
+    store.on_delete(sources.forget_file)
+    sweeper = Sweeper(
+        workspaces,
+        memories,
+        archive_days=settings.workspace_archive_days,
+        retention_days=settings.memory_retention_days,
     )
-    start_retention(sessions, stack, days=settings.deleted_retention_days)
-    return sessions
+    sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
+    stack.push_async_callback(cancel_all, [sweeping])
+    return FileServices(store, memories, sources, workspaces)
 
 
-def _release_when_idle(components: _Components, mcp: McpComponent) -> Callable[[str], None]:
-    """What ends with the use of a session, in this process."""
+class AgentNames:
+    """The other names of an agent, once the registry is open."""
+
+    def __init__(self) -> None:
+        self._registry: AgentRegistry | None = None
+
+    def set_registry(self, registry: AgentRegistry) -> None:
+        """Look agents up here."""
+        self._registry = registry
+
+    def __call__(self, name: str) -> Sequence[str]:
+        """As `middleware.guard.NamesOf`; an unknown name is its own."""
+        found = None if self._registry is None else self._registry.find(name)
+        return (name,) if found is None else names_of(found)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimits:
+    """Tenants, budgets and quotas, open."""
+
+    tenancy: Tenancy
+    usage: UsageRecorder
+    budgets: Budgets
+    admission: Admission
+    conversations: ConversationQuota
+    agent_names: AgentNames = field(default_factory=AgentNames)
+
+    @property
+    def checks(self) -> list[ToolCheck]:
+        """Checks of each tool call. Any run may come with a budget of its own."""
+        features = [TenantFeatures(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
+        return [*features, ToolCallBudget()]
+
+
+def _open_limits(
+    settings: Settings, database: Database, sessions: ConversationStore, stack: AsyncExitStack
+) -> UsageLimits:
+    tenancy = Tenancy(database, is_on=settings.multi_tenant)
+    usage = UsageRecorder(database)
+    usage.start()
+    stack.push_async_callback(usage.aclose)
+    budgets = Budgets(
+        usage,
+        per_run=BudgetLimits(
+            tokens=settings.run_max_tokens,
+            tool_calls=settings.run_max_tool_calls,
+            sql_seconds=settings.run_max_sql_seconds,
+        ),
+        per_day=BudgetLimits(
+            tokens=settings.user_daily_tokens,
+            tool_calls=settings.user_daily_tool_calls,
+            sql_seconds=settings.user_daily_sql_seconds,
+            wall_seconds=settings.user_daily_wall_seconds,
+        ),
+    )
+    limits = ConcurrencyLimits(
+        max_per_user=settings.max_runs_per_user, max_queued=settings.max_queued_runs
+    )
+    conversations = ConversationQuota(sessions, settings.conversation_quota)
+    admission = Admission(
+        budgets,
+        tenancy,
+        limits,
+        conversations=conversations,
+        is_alone=settings.redis_url is None,
+    )
+    return UsageLimits(tenancy, usage, budgets, admission, conversations)
+
+
+async def _open_sandboxes(
+    settings: Settings, workspaces: UserWorkspaceManager, metrics: Metrics, stack: AsyncExitStack
+) -> Sandboxes | None:
+    sandboxes = create_sandboxes(settings, workspaces.ensure_user_workspace, metrics)
+    if sandboxes is None:
+        return None
+    stack.push_async_callback(sandboxes.aclose)
+    await require_wall(settings)
+    metrics.watch("sandboxes_ready", "Sandboxes that wait for an owner.", lambda: sandboxes.ready)
+    metrics.watch("sandboxes_bound", "Sandboxes in use.", lambda: sandboxes.bound)
+    return sandboxes
+
+
+# -- agents, sessions and runs --------------------------------------------------------------
+
+
+def _open_factory(
+    settings: Settings, resources: _Resources, mcp: McpHub, stack: AsyncExitStack
+) -> AgentFactory:
+    outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
+    stack.push_async_callback(outbound.aclose)
+    observers, files = resources.observers, resources.files
+    tools = builtin_tools(
+        ToolContext(
+            settings=settings,
+            client=outbound,
+            documents=DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout)),
+            data=resources.data.service,
+            charts=resources.data.charts,
+            files=files.store,
+            sources=files.sources,
+            workspaces=resources.workspaces,
+            sandboxes=resources.sandboxes,
+            watch=observers.code_watch,
+        )
+    )
+    registered = get_all_tools(settings.agent_modules, taken={tool.name for tool in tools})
+    factory = AgentFactory(
+        settings,
+        resources.workspaces,
+        tools=[*tools, *registered],
+        sandboxes=resources.sandboxes,
+        checks=resources.limits.checks,
+        observers=observers.of_calls,
+        around_models=[*observers.around_models, BudgetMiddleware()],
+        mcp=McpTools(mcp.gateway, files.store),
+        undo=resources.undo,
+    )
+    stack.push_async_callback(factory.aclose)
+    return factory
+
+
+def _release_when_idle(sandboxes: Sandboxes | None, mcp: McpHub) -> Callable[[str], None]:
+    """Ends what a session that is not in use holds in this process."""
 
     def release_idle(session_id: str) -> None:
-        mcp.hub.release(session_id)
-        for cleanup in _sandbox_cleanup(components):
-            cleanup.release_idle(session_id)
+        mcp.release(session_id)
+        if sandboxes is not None:
+            sandboxes.release_soon(session_id)
 
     return release_idle
 
 
-def _sandbox_cleanup(components: _Components) -> list[SandboxCleanup]:
-    return [] if components.sandboxes is None else [SandboxCleanup(components.sandboxes)]
+def _create_sessions(
+    storage: _Storage, resources: _Resources, executors: SessionExecutors, agents: Agents
+) -> SessionManager:
+    sandboxes = resources.sandboxes
+    cleanup = [] if sandboxes is None else [_SandboxCleanup(sandboxes)]
+    return SessionManager(
+        storage.sessions,
+        executors=executors,
+        new_ids="uuid",
+        resources=[*cleanup, resources.data.service.artifacts, resources.files.store],
+        most_sessions=resources.limits.tenancy.most_sessions,
+        quota=resources.limits.conversations,
+        assistant_id_of=agents.registry.assistant_id_of,
+    )
 
 
-def _worker(
+class _SandboxCleanup:
+    """Ends the sandbox of a session that is deleted."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def delete_session(self, session_id: str, *, owner: str) -> int:
+        """As `session.manager.SessionResources`."""
+        await self._sandboxes.release(owner, session_id)
+        return 0
+
+
+def _create_worker(
     settings: Settings,
     storage: _Storage,
     sessions: SessionManager,
     executors: SessionExecutors,
-    components: _Components,
-    *,
+    ledger: Ledger,
+    resources: _Resources,
     peers: Peers,
     agents: Agents,
     mcp: McpHub,
-) -> tuple[Ledger, Worker]:
-    observers, budgets = components.observers, components.limits.budgets
-    ledger = Ledger(storage.runs, relay=peers.relay)
+) -> Worker:
+    observers, budgets = resources.observers, resources.limits.budgets
     worker = Worker(
         peers.name,
         storage.runs,
@@ -490,7 +509,7 @@ def _worker(
         hitl_timeout_seconds=settings.hitl_timeout,
         worker_role=peers.worker_role,
         control=peers.control,
-        figures=components.data.checks,
+        figures=resources.data.checks,
         accounts=Accounts(storage.database),
         contexts=RunContexts(budgets=budgets, mcp=mcp, sessions=sessions),
         budgets=budgets,
@@ -499,7 +518,7 @@ def _worker(
         traces=observers.traces,
     )
     observers.metrics.watch("active_runs", "Runs this process has.", lambda: worker.active)
-    return ledger, worker
+    return worker
 
 
 def worker_name() -> str:
@@ -507,104 +526,8 @@ def worker_name() -> str:
     return f"{socket.gethostname()[:24]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
-async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
-    pool_size, max_overflow = settings.pool_sizes()
-    database = open_database(settings.sql_url(), pool_size=pool_size, max_overflow=max_overflow)
-    stack.push_async_callback(database.close)
-    await migrate(database)
-    return database
-
-
-def _mcp(
-    settings: Settings, database: Database, components: _Components, role: Role
-) -> McpComponent:
-    tenancy, observers = components.limits.tenancy, components.observers
-    return McpComponent(settings, database, tenancy, observers, is_executing=role != "web")
-
-
-def _factory(
-    settings: Settings, components: _Components, stack: AsyncExitStack, *, mcp: McpHub
-) -> AgentFactory:
-    outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
-    stack.push_async_callback(outbound.aclose)
-    documents = DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout))
-    observers = components.observers
-    given = ToolContext(
-        settings=settings,
-        client=outbound,
-        documents=documents,
-        data=components.data.service,
-        charts=components.data.charts,
-        files=components.files.store,
-        sources=components.files.sources,
-        workspaces=components.workspaces,
-        sandboxes=components.sandboxes,
-        watch=observers.code_watch,
-    )
-    ours = builtin_tools(given)
-    taken = {tool.name for tool in ours}
-    factory = AgentFactory(
-        settings,
-        components.workspaces,
-        tools=[*ours, *get_all_tools(settings.agent_modules, taken=taken)],
-        sandboxes=components.sandboxes,
-        checks=components.limits.checks,
-        observers=observers.of_calls,
-        around_models=[*observers.around_models, BudgetMiddleware()],
-        mcp=McpTools(mcp.gateway, components.files.store),
-        undo=components.undo,
-    )
-    stack.push_async_callback(factory.aclose)
-    return factory
-
-
-async def _agents(
-    settings: Settings,
-    storage: _Storage,
-    components: _Components,
-    factory: AgentFactory,
-    stack: AsyncExitStack,
-) -> Agents:
-    tenancy = components.limits.tenancy
-    agents = await open_agents(
-        settings, storage.database, storage.runs, tenancy, factory, stack=stack
-    )
-    components.limits.agent_names.set_registry(agents.registry)
-    return agents
-
-
-async def _checkpoints(
-    settings: Settings, database: Database, stack: AsyncExitStack
-) -> Checkpoints:
-    checkpoints: Checkpoints = (
-        MemoryCheckpoints()
-        if settings.store_kind == "memory"
-        else open_checkpoints(database, pool_size=settings.checkpoint_pool_size)
-    )
-    stack.push_async_callback(checkpoints.close)
-    await checkpoints.setup()
-    return checkpoints
-
-
-async def _stores(
-    settings: Settings, database: Database, stack: AsyncExitStack
-) -> tuple[ConversationStore, RunStore]:
-    kind = settings.store_kind
-    memory = MemoryData() if kind == "memory" else None
-    redis = None
-    if kind == "redis":
-        if settings.redis_url is None:
-            raise Misconfigured("DATAAGENT_SESSION_STORE=redis needs DATAAGENT_REDIS_URL.")
-        from dataagent_core.storage.redis import open_redis
-
-        redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
-        stack.push_async_callback(redis.close)
-    sessions = open_session_store(kind, memory=memory, database=database, redis=redis)
-    return sessions, open_run_store(kind, memory=memory, database=database, redis=redis)
-
-
 class _ProcessLock:
-    """Holds the data directory's lock while open; tells whether no other process has it."""
+    """The data directory's lock: entering it says whether no other process holds it."""
 
     def __init__(self, settings: Settings) -> None:
         self._is_local = settings.store_kind in ("sqlite", "memory")

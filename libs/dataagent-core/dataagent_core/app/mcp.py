@@ -37,6 +37,7 @@ from dataagent_core.sandbox import SandboxLimits
 from dataagent_core.storage import Database
 
 logger = logging.getLogger(__name__)
+_MCP_PROCESSES = 256  # threads among them, of which Node has many
 MCP_TOPIC = "mcp"
 """The bus's topic of MCP servers that were changed and sessions that have ended."""
 
@@ -160,7 +161,7 @@ def _confinement(settings: Settings) -> Confinement | None:
     limits = SandboxLimits(
         memory_bytes=settings.mcp_memory,
         cpus=settings.mcp_cpus,
-        processes=settings.mcp_processes,
+        processes=_MCP_PROCESSES,
     )
     return Confinement(
         settings.home_dir / "mcp-homes",

@@ -113,7 +113,6 @@ async def open_runtime(
         engine_of=engines.engine_of,
         list_sources=sources.list,
         comments_of=_comments_of,
-        interval_seconds=settings.catalogue_interval,
     )
     processes = shared_pool()
     service = DataService(sources, engines, catalogues, artifacts, processes, watch)

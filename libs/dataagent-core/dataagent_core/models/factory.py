@@ -27,6 +27,8 @@ from dataagent_core.errors import Misconfigured
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+TEXT_WINDOW_SECONDS = 0.02
+"""Text that a model sends within this time becomes one event."""
 _EXAMPLES: Final = "openai:gpt-5-mini, anthropic:claude-sonnet-4-5, offline or scripted"
 _GROUP: Final = "dataagent.models"
 _FAMILIES: Final = (
@@ -47,7 +49,7 @@ def create_model(name: str, settings: Settings) -> BaseChatModel:
     provider, model_name = _split(name.strip())
     build = _BUILDERS.get(provider) or _plugged_in(provider)
     model = build(model_name, settings) if build else _any_other(provider, model_name, settings)
-    return merge_chunks(model, TextWindow(settings.text_window_ms / 1000))
+    return merge_chunks(model, TextWindow(TEXT_WINDOW_SECONDS))
 
 
 async def close_model(model: BaseChatModel) -> None:

@@ -128,7 +128,6 @@ def agent_config(
         enable_shell=settings.has_shell,
         auto_approve=settings.auto_approve,
         sandbox_type=settings.shell_sandbox,
-        recursion_limit=settings.recursion_limit,
         timeout=settings.run_timeout,
     )
     agents = BUILTIN_AGENTS if registry is None else registry.known()

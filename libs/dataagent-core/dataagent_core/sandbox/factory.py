@@ -148,7 +148,6 @@ def create_sandboxes(
             ready=settings.sandbox_pool_size,
             max_sessions=settings.sandbox_max_sessions,
             max_per_user=settings.sandbox_max_per_user,
-            max_uses=settings.sandbox_max_uses,
             idle_seconds=settings.sandbox_idle_seconds,
         ),
         workspace_of=workspace_of,
@@ -231,7 +230,6 @@ def limits_of(settings: Settings) -> SandboxLimits:
     return SandboxLimits(
         memory_bytes=settings.sandbox_memory,
         cpus=settings.sandbox_cpus,
-        processes=settings.sandbox_processes,
         wall_seconds=min(settings.sandbox_timeout, settings.sandbox_max_timeout),
         max_wall_seconds=settings.sandbox_max_timeout,
         disk_bytes=settings.sandbox_disk,

@@ -72,9 +72,7 @@ async def test_memory_store_keeps_nothing(make_settings: MakeSettings, chat_in: 
 
 
 async def test_settings_reach_the_agent(make_settings: MakeSettings, chat_in: ChatIn) -> None:
-    settings = make_settings(
-        enable_shell=True, auto_approve=True, recursion_limit=77, run_timeout=12.5
-    )
+    settings = make_settings(enable_shell=True, auto_approve=True, run_timeout=12.5)
     async with open_core(settings) as core:
         chat = await chat_in(core)
         run = await chat.start('!tool shell {"command": "echo hi"}')
@@ -82,7 +80,7 @@ async def test_settings_reach_the_agent(make_settings: MakeSettings, chat_in: Ch
         events = await chat.events(run)
     assert (config.assistant_id, config.user_id) == ("agent", "anna")
     assert (config.enable_shell, config.auto_approve) == (True, True)
-    assert (config.recursion_limit, config.timeout) == (77, 12.5)
+    assert config.timeout == 12.5
     assert [e.event_type for e in events][:2] == ["tool_call", "tool_result"]
 
 

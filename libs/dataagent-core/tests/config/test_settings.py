@@ -12,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from dataagent_core.config import Settings, split_commas
 from dataagent_core.errors import Misconfigured
+from dataagent_core.sandbox.pool import PoolSettings
 from tests.requirements import requirement
 from tests.tiers import examples
 
@@ -89,8 +90,6 @@ def test_without_any_environment_the_defaults_are_those_of_the_embedded_product(
     assert read.hitl_timeout == 300
     assert read.auto_approve is False
     assert read.enable_shell is False
-    assert read.recursion_limit == 1000
-    assert read.text_window_ms == 20
     assert read.workspaces_dir == Path("~/.dataagent/workspaces").expanduser()
     assert read.sql_url() == f"sqlite:///{Path('~/.dataagent/dataagent.db').expanduser()}"
 
@@ -103,7 +102,8 @@ def test_limits_that_are_not_set_are_those_of_the_requirements() -> None:
     assert read.workspaces_dir == read.home_dir / "workspaces"
     assert read.workspace_quota == 1024**3
     assert (read.workspace_archive_days, read.memory_retention_days) == (30, 90)
-    assert (read.sandbox_pool_size, read.sandbox_max_uses) == (5, 100)
+    assert read.sandbox_pool_size == 5
+    assert PoolSettings().max_uses == 100
     assert (read.sandbox_memory, read.sandbox_cpus) == (512 * 1024**2, 1)
     assert read.max_upload_bytes == 10 * 1024**2
 
@@ -234,9 +234,9 @@ def test_lists_are_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value"),
     [
         ("DATAAGENT_MODEL_TIMEOUT", "0"),
-        ("DATAAGENT_TEXT_WINDOW_MS", "-1"),
+        ("DATAAGENT_SANDBOX_POOL_SIZE", "-1"),
         ("DATAAGENT_SESSION_STORE", "paper"),
-        ("DATAAGENT_RECURSION_LIMIT", "none"),
+        ("DATAAGENT_RUNS_PER_WORKER", "none"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(

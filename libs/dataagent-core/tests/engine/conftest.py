@@ -18,6 +18,7 @@ from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Memo
 from dataagent_core.events import AnyEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
+from dataagent_core.models import factory as models
 from dataagent_core.models.rule_based import Turn
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.tools.think import ThinkTool
@@ -63,8 +64,9 @@ class Answers:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", model="scripted", text_window_ms=0)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(models, "TEXT_WINDOW_SECONDS", 0)
+    return Settings(home=tmp_path / "home", model="scripted")
 
 
 @pytest.fixture

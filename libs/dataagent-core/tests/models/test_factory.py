@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
+from dataagent_core.models import factory
 from dataagent_core.models.factory import close_model, create_model
 from dataagent_core.models.openai_compatible import OPENAI_URL, LeanChatModel
 from dataagent_core.models.scripted import ScriptedChatModel
@@ -113,9 +114,11 @@ def test_a_name_that_cannot_be_had_says_what_to_set(name: str, says: str) -> Non
     assert says in raised.value.message
 
 
-async def test_text_is_merged_within_the_window_of_the_settings() -> None:
-    merging = create_model("scripted", Settings(text_window_ms=60_000))
-    plain = create_model("scripted", Settings(text_window_ms=0))
+async def test_text_is_merged_within_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(factory, "TEXT_WINDOW_SECONDS", 60)
+    merging = create_model("scripted", Settings())
+    monkeypatch.setattr(factory, "TEXT_WINDOW_SECONDS", 0)
+    plain = create_model("scripted", Settings())
     assert await _chunks(merging) < 4
     assert await _chunks(plain) == 100
 

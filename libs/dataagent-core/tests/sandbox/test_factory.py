@@ -183,13 +183,12 @@ def test_limits_are_those_of_the_specification_and_follow_the_settings(tmp_path:
         tmp_path,
         sandbox_memory=100 * mib,
         sandbox_cpus=0.5,
-        sandbox_processes=8,
         sandbox_timeout=600,
         sandbox_max_timeout=60,
         sandbox_disk=10 * mib,
         sandbox_files=100,
     )
     found = limits_of(changed)
-    assert (found.memory_bytes, found.cpus, found.processes) == (100 * mib, 0.5, 8)
+    assert (found.memory_bytes, found.cpus) == (100 * mib, 0.5)
     assert (found.wall_seconds, found.max_wall_seconds, found.seconds(1000)) == (60, 60, 60)
     assert (found.disk_bytes, found.file_bytes, found.inodes) == (10 * mib, 10 * mib, 100)

@@ -15,6 +15,7 @@ from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.engine import graph as lg
 from dataagent_core.errors import BadInput, Misconfigured, SessionDeleted, SessionNotFound
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent
+from dataagent_core.models import factory as models
 from dataagent_core.session import (
     MemoryMessageStore,
     MemorySessionStore,
@@ -94,8 +95,9 @@ class OwnMessageStore(MessageStore):
 
 
 @pytest.fixture
-def factory(tmp_path: Path) -> Generator[AgentFactory]:
-    settings = Settings(home=tmp_path / "home", model="scripted", text_window_ms=0)
+def factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[AgentFactory]:
+    monkeypatch.setattr(models, "TEXT_WINDOW_SECONDS", 0)
+    settings = Settings(home=tmp_path / "home", model="scripted")
     workspaces = UserWorkspaceManager(settings.workspaces_dir, settings.workspace_quota)
     yield AgentFactory(settings, workspaces)
     workspaces.close()

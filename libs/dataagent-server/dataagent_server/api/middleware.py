@@ -1,6 +1,6 @@
-"""What wraps every request: its id, its log line, CORS, and the limit of its body.
+"""ASGI middleware of every request: its id and log line, CORS, and the limit of its body.
 
-Plain ASGI classes, outermost first: `RequestContext`, `CrossOrigin`, `BodyLimit`.
+Outermost first: `RequestContext`, `CrossOrigin`, `BodyLimit`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HEADERS: Iterable[tuple[str, str]] = (
     ("X-Frame-Options", "DENY"),
     ("Cache-Control", "no-store"),
 )
-"""What every answer carries that does not say otherwise. The web app's files may be stored."""
+"""Default headers of every response. Only the web app's files may be cached."""
 
 
 class CrossOrigin(CORSMiddleware):
@@ -56,7 +56,7 @@ class CrossOrigin(CORSMiddleware):
 
 
 class RequestContext:
-    """Gives a request its id, logs how it ended, and answers 500 when nothing else did."""
+    """Gives a request its id, logs its outcome, and answers 500 to uncaught errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -86,19 +86,19 @@ class RequestContext:
 
 
 def _explain_failed_start(scope: Scope, send: Send) -> Send:
-    """`send`, for a start: a failure with a reason we know is told without a traceback."""
+    """`send` for startup: a failure with a known reason is reported without a traceback."""
 
-    async def tell(message: Message) -> None:
+    async def explain(message: Message) -> None:
         reason: DataAgentError | None = getattr(scope["app"].state, "refusal", None)
         if message["type"] == "lifespan.startup.failed" and reason is not None:
             message = {**message, "message": f"DataAgent does not start. {reason.message}"}
         await send(message)
 
-    return tell
+    return explain
 
 
 class _Exchange:
-    """One request's answer on its way out."""
+    """One request and its response."""
 
     def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
         self._state: dict[str, Any] = scope.setdefault("state", {})
@@ -118,17 +118,17 @@ class _Exchange:
             for name, value in HEADERS:
                 headers.setdefault(name, value)
             if "principal" in self._state and "no-store" not in headers["Cache-Control"]:
-                headers["Cache-Control"] = "no-store"  # it is someone's own, whatever made it
+                headers["Cache-Control"] = "no-store"  # it is private
         await self._send(message)
 
     async def answer_uncaught(self, scope: Scope, receive: Receive) -> None:
-        """Log what nobody caught; answer if nothing has been answered yet."""
+        """Log an uncaught error; answer unless the response has begun."""
         logger.exception("request failed")
         if self._status is None and scope["type"] == "http":
             await internal_error()(scope, receive, self.send)
 
     def describe(self, span: Any, scope: Scope) -> None:  # OpenTelemetry's, or None
-        """Say on a span which route it was and how it ended."""
+        """Set the route and status on a span."""
         if span is not None:
             route = route_template(scope)
             span.update_name(f"{scope['method']} {route}")
@@ -136,7 +136,7 @@ class _Exchange:
             span.set_attribute("http.response.status_code", self._status or 0)
 
     def count(self, scope: Scope) -> None:
-        """Count the request, if there is somebody to count for."""
+        """Count the request in the metrics, once the app is open."""
         observers = _observers(scope)
         if observers is not None:
             answered_at = self._answered_at or time.perf_counter()
@@ -163,15 +163,15 @@ class _Exchange:
 
 
 def _observers(scope: Scope) -> Observers | None:
-    """Who looks on; None while the app is not open."""
+    """The app's observers; None before it is open."""
     container = getattr(scope["app"].state, "container", None)
     return None if container is None else container.core.observers
 
 
 def _span(scope: Scope, headers: Headers) -> AbstractContextManager[Any]:
-    """A request's span. A socket has none: it may last for days, and each of its runs is told of.
+    """A request's span. A socket has none: it may last for days, and each run has its own.
 
-    Both belong to the trace that the caller names, if they name one.
+    Both join the trace that the caller names, if any.
     """
     observers = _observers(scope)
     if observers is None or scope["path"].startswith(_PROBES):
@@ -183,18 +183,17 @@ def _span(scope: Scope, headers: Headers) -> AbstractContextManager[Any]:
 
 
 def route_template(scope: Scope) -> str:
-    """The address as the route was declared, `/api/v1/runs/{run_id}`; never the address itself."""
-    # a route's own path lacks the prefixes under which its router was included; FastAPI leaves the
-    # whole beside it
+    """The route's template, such as `/api/v1/runs/{run_id}`; never the actual path."""
+    # a route's own path lacks the prefixes of its routers; FastAPI puts the whole in the scope
     included = scope.get("fastapi", {}).get("effective_route_context")
     template = getattr(included, "path_format", None)
     return template or getattr(scope.get("route"), "path", None) or _NO_ROUTE
 
 
 class BodyLimit:
-    """Refuses a body over the limit with 413 before anything parses it, and one that never ends.
+    """Refuses a body over the limit with 413 before it is parsed, and a slow one with 408.
 
-    Addresses that take files have limits of their own.
+    Routes that receive files have limits of their own.
     """
 
     def __init__(
@@ -213,7 +212,7 @@ class BodyLimit:
         declared = Headers(scope=scope).get("content-length", "0")
         if len(declared) > _MAX_DIGITS or not declared.isdecimal():
             declared = "9" * _MAX_DIGITS
-        message = f"The body has more than {max_bytes} bytes, which is the limit here."
+        message = f"The body has more than {max_bytes} bytes, the limit of this route."
         if int(declared) > max_bytes:
             await _drain(receive)
             refusal = envelope(413, "too_large", message)
@@ -223,7 +222,7 @@ class BodyLimit:
 
 
 class _CountedBody:
-    """`receive` with a limit on bytes and on time, as long as the body lasts."""
+    """`receive` with a limit on the body's bytes and time."""
 
     def __init__(self, receive: Receive, max_bytes: int, message: str) -> None:
         self._receive = receive
@@ -247,7 +246,7 @@ class _CountedBody:
 
 
 async def _drain(receive: Receive, *, is_complete: bool = False) -> None:
-    """Read the rest of a refused body, within bounds: who still writes does not see the answer."""
+    """Read the rest of a refused body, within limits: a client reads its answer after writing."""
     left = _MAX_DRAIN
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):

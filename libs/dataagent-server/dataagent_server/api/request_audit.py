@@ -1,11 +1,10 @@
-"""Which requests the audit log hears of, and what it is told: one place for all routes.
+"""Records requests in the audit log, for all routes in one place.
 
-A route is audited when it writes and is for administrators, or is about what they administer, even
-if users may do it for themselves: logins, users, keys, tenants, sources; and when it hands out a
-copy of the log itself. `route.py` asks for every route it makes, so a new one is covered without
-doing anything. What is kept of a body are its fields' names and the few values that are never
-secret. The record is in the database before the answer goes out. Above: `route.py`. Below: the
-core's `audit/`.
+A route is audited if it writes and is for administrators, or concerns what they administer (logins,
+users, keys, tenants, sources) even if users may do it for themselves; and if it exports the log.
+`route.py` checks every route it makes, so a new one is covered. Of a body only the names of its
+fields and the few values that are never secret are recorded. The record is in the database before
+the response is sent.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _ADMINISTERED = (
     *("/auth", "/users", "/tenants", "/invitations", "/api-keys", "/data-sources", "/agents"),
     "/mcp",
 )
-# they write nothing; `sql.query` has them, and `mcp.call` each call behind the other door
-_QUESTIONS = frozenset({"run_query", "check_query", "mcp_door"})
-_COPIES = frozenset({"export_audit"})  # they write nothing, and carry everything away
+# recorded as `sql.query` and `mcp.call` instead
+_QUESTIONS = frozenset({"run_query", "check_query", "mcp_endpoint"})
+_COPIES = frozenset({"export_audit"})  # reads, but of the whole log
 _LOGINS = {"log_in": "password", "login_by_link": "link"}
 _ACTIONS = {"log_in": "login", "login_by_link": "login", "log_out": "logout"}
-# what is done to another user's account, and what the log says of that under their name
+# recorded a second time under the account that another user changed
 _ACTIONS_ON_OTHERS = {
     "create_api_key": "api_key_created_by_other",
     "revoke_api_key": "api_key_revoked_by_other",
@@ -51,11 +50,11 @@ _IDS = (
     "file_id",
 )
 _NAME = re.compile(r"[A-Za-z0-9_]{3,20}")
-_MOST_BODY = 256 * 1024
+_MAX_BODY_BYTES = 256 * 1024
 
 
 def is_audited(route: APIRoute) -> bool:
-    """Whether the audit log hears of the route's requests."""
+    """Whether the route's requests are recorded."""
     if route.operation_id in _LOGINS or route.operation_id in _COPIES:
         return True
     if (route.methods or _SAFE_METHODS) <= _SAFE_METHODS:
@@ -72,7 +71,7 @@ def _requires_admin(dependant: Dependant) -> bool:
 
 
 async def audit_request(operation: str, request: Request, handler: Handler) -> Response:
-    """The handler's answer, after its audit record is kept; errors pass through."""
+    """Run the handler and record the request; errors pass through."""
     try:
         response = await handler(request)
     except Exception as error:
@@ -82,17 +81,17 @@ async def audit_request(operation: str, request: Request, handler: Handler) -> R
     return response
 
 
-async def _record(operation: str, request: Request, status: int, made: dict[str, Any]) -> None:
+async def _record(operation: str, request: Request, status: int, answer: dict[str, Any]) -> None:
     container = container_of(request)
     sent = _sent(request)
     if operation in _LOGINS:
-        await _record_login(container, operation, status, sent=sent, user=made)
+        await _record_login(container, operation, status, sent=sent, user=answer)
         return
     caller: Principal | None = getattr(request.state, "principal", None)
-    if caller is None:  # nobody: a flood of strangers must not become a flood of records
+    if caller is None:  # unauthenticated requests must not fill the log
         return
     ids = {name: str(value) for name, value in request.path_params.items()}
-    target = next((str(made[name]) for name in _IDS if made.get(name)), None)
+    target = next((str(answer[name]) for name in _IDS if answer.get(name)), None)
     await container.core.observers.audit.record(
         _ACTIONS.get(operation, operation),
         _outcome(status),
@@ -125,14 +124,14 @@ async def _record_login(
     observers = container.core.observers
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
         observers.metrics.login_failed()
-    # wrong passwords have a limit, wrong links have none: strangers could fill the log with them
-    is_kept = status < HTTPStatus.BAD_REQUEST or (
+    # wrong passwords have a rate limit, wrong links do not: they could fill the log
+    is_recorded = status < HTTPStatus.BAD_REQUEST or (
         status == HTTPStatus.UNAUTHORIZED and _LOGINS[operation] == "password"
     )
-    if not is_kept:
+    if not is_recorded:
         return
     name = sent.get("username")
-    # what is no name may be a password in the wrong field
+    # an invalid name may be a password in the wrong field
     shown = name if isinstance(name, str) and _NAME.fullmatch(name) else None
     await observers.audit.record(
         "login",
@@ -156,7 +155,7 @@ def _outcome(status: int) -> AuditOutcome:
 
 
 def _status(error: Exception) -> int:
-    """The status the error will be answered with."""
+    """The status of the error's response."""
     match error:
         case DataAgentError():
             return status_of(error)
@@ -170,11 +169,11 @@ def _status(error: Exception) -> int:
 
 def _sent(request: Request) -> dict[str, Any]:
     """The fields of the request's body, if it was read and is a JSON object."""
-    return _json(getattr(request, "_body", b""))  # the body as it was read; reading on could wait
+    return _json(getattr(request, "_body", b""))  # as far as it was read; reading could block
 
 
 def _json(body: Any) -> dict[str, Any]:  # Any: a response's body may be missing
-    if not isinstance(body, bytes) or not body or len(body) > _MOST_BODY:
+    if not isinstance(body, bytes) or not body or len(body) > _MAX_BODY_BYTES:
         return {}
     try:
         found = from_json(body)

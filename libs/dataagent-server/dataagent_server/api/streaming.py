@@ -1,16 +1,8 @@
-"""Events as Server-Sent Events: the text form (pure) and the response that carries it.
+"""Long responses: Server-Sent Events, files sent as they are made, work for a waiting caller.
 
-A stream ends when its source does, when the client leaves, or when the server shuts down. A client
-that takes nothing is cut off by the transport (`dataagent_server/transport.py`); what it missed it
-gets by coming back with `Last-Event-ID`.
-
-Work that is for one caller alone, and stops when the caller leaves.
-
-A file sent to a person: its name made safe (pure), its bytes sent as they are made.
-
-Pieces are made one at a time and only when the last one has been taken, so that a slow reader costs
-a connection and nothing else; what blocks is made in a worker thread (`iterate_in_threads`). A
-reader who leaves ends the making.
+An event stream ends when its source does, when the client leaves, or when the server shuts down;
+the client continues with `Last-Event-ID`. A file's pieces are made one at a time, in a worker
+thread, after the previous one was sent, so that a slow reader costs only a connection.
 """
 
 from __future__ import annotations
@@ -43,23 +35,23 @@ T = TypeVar("T")
 
 
 class ClientDisconnected(HTTPException):
-    """Nobody waits for the answer any more. Its status is for the log, as others' logs have it."""
+    """The client has left before its answer. The status is for the log, as in nginx."""
 
     def __init__(self) -> None:
         super().__init__(499, "The caller left.")
 
 
 async def wait_for_disconnect(receive: Receive) -> None:
-    """Wait until the caller leaves. The request's body has been read before."""
+    """Wait until the client leaves. The request's body must have been read."""
     while (await receive())["type"] != "http.disconnect":
         continue
 
 
 async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What comes of the work. When the caller leaves first, it is cancelled and waited for.
+    """The result of the work, which is cancelled and waited for if the client leaves first.
 
     Raises:
-        CallerLeft: they left.
+        ClientDisconnected: it left.
     """
     task = asyncio.ensure_future(work)
     gone = asyncio.create_task(wait_for_disconnect(receive))
@@ -78,6 +70,8 @@ logger = logging.getLogger(__name__)
 ToText = Callable[[Entry], bytes]
 HEARTBEAT = b": heartbeat\n\n"
 _MAX_SEQ = 2**53
+HEARTBEAT_SECONDS = 15.0
+"""A stream that has nothing to send sends a comment this often, so that proxies keep it open."""
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -96,7 +90,7 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
         "description": "Events",
     }
 }
-"""What a stream's route says of itself in the OpenAPI document."""
+"""The response of a stream's route in the OpenAPI document."""
 
 
 def sse_text(entry: Entry) -> bytes:
@@ -105,7 +99,7 @@ def sse_text(entry: Entry) -> bytes:
 
 
 def cursor(after: int, last_event_id: str | None) -> int:
-    """Where a stream starts: what a returning browser says wins over the address.
+    """Where a stream starts: `Last-Event-ID` of a reconnecting browser, else the query.
 
     Raises:
         BadInput: `Last-Event-ID` is not a `seq`.
@@ -130,7 +124,7 @@ async def single_entry_bursts(entries: AsyncIterator[Entry]) -> AsyncIterator[Se
 
 
 class EventStream(Response):
-    """A response that goes on as long as its source, holding one of the server's slots."""
+    """A stream of events, which holds one of the server's connection slots."""
 
     media_type = "text/event-stream"
 
@@ -143,16 +137,15 @@ class EventStream(Response):
         after: int,
         text: ToText = sse_text,
     ) -> None:
-        """`text` is how an entry is written: by default in its own form."""
+        """`text` formats an entry; the default is `sse_text`."""
         super().__init__()
         self._text = text
         self._runs = container.core.runs
         self._set_source(bursts, session_id, after)
-        self._heartbeat_seconds = container.settings.heartbeat_interval
         self._closing = container.closing
         self._capacity = container.capacity
         self._live_connections = container.live_connections
-        self._out = asyncio.Event()
+        self._revoked = asyncio.Event()
 
     def _set_source(
         self, bursts: AsyncIterator[Sequence[Entry]], session_id: str, after: int
@@ -162,13 +155,13 @@ class EventStream(Response):
         self._progress = DeliveryProgress(after)
 
     async def _prepare(self) -> None:
-        """What has to be done before the first byte, with a slot held. May raise any error."""
+        """Called before the first byte, with a slot held. May raise any error."""
 
     async def _on_disconnect(self, scope: Scope) -> None:
-        """The client is gone before the source ended."""
+        """Called if the client leaves before the source ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until there are no more, or no one to send to; 503 or 429 without room."""
+        """Send events until the source or the client ends; 503 or 429 without a free slot."""
         principal: Principal = Request(scope).state.principal
         try:
             self._capacity.take(principal.user_id)
@@ -187,13 +180,13 @@ class EventStream(Response):
             await self._on_disconnect(scope)
 
     async def _stream(self, receive: Receive, send: Send) -> bool:
-        """Send until something ends it; whether that was the client."""
+        """Send until something ends the stream; returns whether the client did."""
         pump = asyncio.create_task(self._pump(send))
         gone = asyncio.create_task(wait_for_disconnect(receive))
         others = [
             gone,
             asyncio.create_task(self._until_served()),
-            asyncio.create_task(self._out.wait()),
+            asyncio.create_task(self._revoked.wait()),
             asyncio.create_task(self._beat(send)),
         ]
         try:
@@ -203,23 +196,23 @@ class EventStream(Response):
             for task in (pump, *others):
                 task.cancel()
             await asyncio.gather(pump, *others, return_exceptions=True)
-        last = _stream_error(NotAuthenticated(_ENDED)) if self._out.is_set() else b""
+        last = _stream_error(NotAuthenticated(_ENDED)) if self._revoked.is_set() else b""
         await send({"type": "http.response.body", "body": last, "more_body": False})
         return has_left
 
     async def _close_revoked(self) -> None:
-        """End: the caller may not read on."""
-        self._out.set()
+        """End the stream: the caller's login or key has ended."""
+        self._revoked.set()
 
     async def _pump(self, send: Send) -> bool:
-        """Send what the source has, to its end; False if the client cannot be reached."""
+        """Send the source's events to its end; False if the client is unreachable."""
         try:
             async for burst in self._bursts:
                 for body in _bodies(burst, self._text):
                     await send({"type": "http.response.body", "body": body, "more_body": True})
                 self._progress.advance(burst[-1].seq)
         except DataAgentError as error:
-            logger.warning("a stream ended early: %s", error.message)
+            logger.warning("an event stream ended early: %s", error.message)
             body = _stream_error(error)
             with suppress(OSError):
                 await send({"type": "http.response.body", "body": body, "more_body": True})
@@ -228,20 +221,20 @@ class EventStream(Response):
         return True
 
     async def _until_served(self) -> None:
-        """Wait for the server's end, then until what is committed has been sent."""
+        """Wait for shutdown, then until what is committed has been sent."""
         await self._closing.wait()
         with suppress(TimeoutError, DataAgentError):
             async with asyncio.timeout(_FINISH_SECONDS):
                 await self._progress.reach(await self._runs.last_seq(self._session_id))
 
     async def _beat(self, send: Send) -> None:
-        """A comment now and then, so that proxies and clients know the stream is alive.
+        """Send a comment periodically, so that proxies and clients keep the stream open.
 
         Each `send` is a whole chunk, so this cannot come between the parts of an event.
         """
         with suppress(OSError):
             while True:
-                await asyncio.sleep(self._heartbeat_seconds)
+                await asyncio.sleep(HEARTBEAT_SECONDS)
                 await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
 
 
@@ -260,7 +253,7 @@ def _bodies(burst: Sequence[Entry], to_text: ToText) -> list[bytes]:
     return [*bodies, b"".join(parts)] if parts else bodies
 
 
-_PIECE = 64 * 1024  # what a slow reader must take before the transport gives it up
+_PIECE = 64 * 1024  # a slow reader must read one within the transport's stall limit
 _MAX_NAME = 80
 _UNSAFE = re.compile(r'[\\/:*?"<>|%;]')
 _PLAIN = re.compile(r"[A-Za-z0-9]")
@@ -272,7 +265,7 @@ _INERT = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def file_name(title: str, extension: str) -> str:
-    """A name for the file that every system takes, as near to the title as can be.
+    """A file name that every system accepts, close to the title.
 
     Without an extension the name has none.
     """
@@ -288,7 +281,7 @@ def file_name(title: str, extension: str) -> str:
 
 
 def content_disposition(title: str, extension: str) -> str:
-    """The header that names the file, in ASCII for old readers and in full for the others."""
+    """The `Content-Disposition` header, with an ASCII name for old clients and the full one."""
     name = file_name(title, extension)
     letters = unicodedata.normalize("NFKD", name.removesuffix(f".{extension}"))
     bare = "".join(each for each in letters if not unicodedata.combining(each))
@@ -298,7 +291,7 @@ def content_disposition(title: str, extension: str) -> str:
 
 
 def file_headers(title: str, extension: str) -> dict[str, str]:
-    """The headers of a file that is saved and never shown as a page of ours."""
+    """The headers of a file that is downloaded and never rendered as a page."""
     return {
         "Content-Disposition": content_disposition(title, extension),
         "Content-Security-Policy": _INERT,
@@ -307,7 +300,7 @@ def file_headers(title: str, extension: str) -> dict[str, str]:
 
 
 def named_headers(filename: str) -> dict[str, str]:
-    """As `file_headers`, for a file that has its name already."""
+    """As `file_headers`, for a complete file name."""
     stem, dot, extension = filename.rpartition(".")
     if dot and stem and _EXTENSION.fullmatch(extension):
         return file_headers(stem, extension)
@@ -315,7 +308,7 @@ def named_headers(filename: str) -> dict[str, str]:
 
 
 class Download(Response):
-    """A file that is made while it is sent, holding one of the server's slots."""
+    """A file made while it is sent; holds one of the server's connection slots."""
 
     def __init__(
         self,
@@ -331,10 +324,10 @@ class Download(Response):
         self._capacity = capacity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Make and send it. What fails before the first byte is answered as any error.
+        """Make and send it. A failure before the first byte is answered like any error.
 
         Raises:
-            TooManyConnections, UserLimit: there is no slot for the caller.
+            TooManyConnections, UserLimit: no free slot.
             Others: as making it does; after the first byte, the connection is cut.
         """
         with (
@@ -357,7 +350,7 @@ class Download(Response):
 
 
 def iterate_in_threads(make: Callable[[], Generator[bytes]]) -> Callable[[], AsyncGenerator[bytes]]:
-    """What makes the same pieces in threads, none of which is ever left behind."""
+    """The generator, run in worker threads and always closed."""
 
     async def pieces() -> AsyncGenerator[bytes]:
         made = make()

@@ -1,4 +1,4 @@
-"""Who is calling: credentials, tokens and the one place that turns them into a `Principal`."""
+"""Authentication: credentials, tokens, and the `Authenticator` that verifies them."""
 
 from dataagent_server.auth.api_key import APIKeyAuth
 from dataagent_server.auth.authenticator import Authenticator

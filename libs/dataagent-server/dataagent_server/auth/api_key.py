@@ -1,8 +1,8 @@
 """The keys an operator lists in `DATAAGENT_API_KEYS` and `DATAAGENT_ADMIN_API_KEYS`.
 
 `user_id:key` belongs to that user. A bare `key` is a service credential: it acts for the user named
-in `X-User-Id`, or for `default`. Here they are one way in among several (`authenticator.py`); an
-application of one's own has them as a dependency: `Depends(APIKeyAuth(["a-key"]))`.
+in `X-User-Id`, or for `default`. `Authenticator` uses them among other credentials; another
+FastAPI application can use them as a dependency: `Depends(APIKeyAuth(["a-key"]))`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class APIKeyAuth:
         *,
         admin_api_keys: Iterable[str] = (),
     ) -> None:
-        """With `disabled` nobody is asked for a key."""
+        """With `disabled` no key is required."""
         self.disabled = disabled
         self._keys = [_parsed(key, "admin") for key in admin_api_keys]
         self._keys += [_parsed(key, "user") for key in api_keys]
 
     async def __call__(self, request: HTTPConnection) -> str | None:
-        """The key a request or a handshake has in `X-API-Key`; None where nobody is asked.
+        """The key of a request or handshake in `X-API-Key`; None if none is required.
 
         Raises:
-            HTTPException: 401, it has none or another.
+            HTTPException: 401, the key is missing or unknown.
         """
         if self.disabled:
             return None
@@ -63,10 +63,10 @@ class APIKeyAuth:
         return key
 
     def resolve(self, presented: str, acting_for: str | None) -> Principal | None:
-        """The caller behind a key, or None. Takes as long whichever key matches.
+        """The caller of a key, or None, in constant time.
 
         Raises:
-            BadInput: the service key is right and `X-User-Id` cannot be a user's id.
+            BadInput: the service key is valid and `X-User-Id` cannot be a user's id.
         """
         if not is_key(presented):
             return None
@@ -82,8 +82,8 @@ class APIKeyAuth:
         return Principal(acting_user(acting_for), found.role, "service_key")
 
     def role_of(self, user_id: str) -> UserRole | None:
-        """What a user whom a key names may do; None if none names them."""
-        # administrators' keys stand first
+        """The role of a user whom a key names; None if none does."""
+        # administrators' keys are first
         return next((key.role for key in self._keys if key.user_id == user_id), None)
 
 
@@ -96,7 +96,7 @@ def acting_user(user_id: str | None) -> str:
     """The user a service acts for.
 
     Raises:
-        BadInput: the id has characters no user id has.
+        BadInput: the id is not a valid user id.
     """
     if user_id is None:
         return DEFAULT_USER

@@ -1,7 +1,7 @@
-"""Credentials → `Principal`, for every door and every kind of credential.
+"""Turns credentials into a `Principal`, for every transport and every kind of credential.
 
-The one place that decides who is calling. Whether the caller may touch a thing is decided where the
-thing is kept. Above: `deps/`. Below: `tokens.py`, `api_key.py`, the core's users.
+It decides only who the caller is. Whether they may use a thing is decided by the package that owns
+the thing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataagent_server.auth.credentials import (
 from dataagent_server.config import ServerSettings
 
 TenantLookup = Callable[[str], Awaitable[str | None]]
-"""The id of the tenant a user is in, from the user's id."""
+"""From a user's id to the id of their tenant."""
 
 logger = logging.getLogger(__name__)
 _NO_CREDENTIAL = (
@@ -34,7 +34,7 @@ _FOREIGN = "The request comes from a page of another site."
 
 
 class Authenticator:
-    """Knows every way to come in."""
+    """Authenticates callers by deployment key, user key, bearer token or login cookie."""
 
     def __init__(
         self,
@@ -54,57 +54,56 @@ class Authenticator:
 
     @property
     def is_disabled(self) -> bool:
-        """Whether everyone may come in."""
+        """Whether authentication is disabled."""
         return self._keys.disabled
 
     async def authenticate(self, credentials: Credentials, *, from_page: bool) -> Principal:
         """The caller.
 
-        `from_page` asks for proof that no foreign page is behind the request, where a browser would
-        have sent the credential by itself: writes and sockets.
+        With `from_page` a cookie counts only if no foreign page sent the request; for writes and
+        sockets, to which a browser adds the cookie by itself.
 
         Raises:
             NotAuthenticated: no credential, or none that is valid.
-            Denied: a foreign page is behind the request.
+            Denied: a foreign page sent the request.
         """
         return await self._in_tenant(await self._caller(credentials, from_page=from_page))
 
     async def principal_for(self, user_id: str) -> Principal:
-        """A user as they would come in: by account, by a key that names them, or through a service.
+        """A user as they would be authenticated: by account, key or service.
 
-        It lets nobody in; it says what they would be.
+        Nothing is authenticated here.
         """
         user = await self._users.get(user_id)
         role = self._keys.role_of(user_id) if user is None else user.role
         return await self._in_tenant(Principal(user_id, role or "user", "api_key"))
 
     async def recheck(self, principal: Principal) -> bool:
-        """Whether the caller would still be let in as who they were.
+        """Whether the caller's credential still holds; long requests check it every few seconds.
 
-        For whoever goes on after the request was judged: ask at least every few seconds. Many at
-        once are asked for with `find_revoked`.
+        `find_revoked` checks many at once.
         """
         return not await self.find_revoked([principal])
 
     async def find_revoked(self, principals: Sequence[Principal]) -> list[Principal]:
-        """Those of the callers for whom `recheck` is false, in one look.
+        """The callers whose credential no longer holds, by one query.
 
         Raises:
-            StorageUnavailable: the database does not answer, so nobody can tell.
+            StorageUnavailable: the database does not answer.
         """
         return await self._users.find_revoked(principals)
 
     def refuse_foreign_page(self, credentials: Credentials) -> None:
-        """Refuse what a page of another site sent. Programs send no `Origin` and pass.
+        """Refuse a request of another site's page. Programs send no `Origin` and pass.
 
         Raises:
-            Denied: there is an `Origin`, and it is not ours.
+            Denied: `Origin` is another site.
         """
         if credentials.origin is not None:
             self._refuse_foreign_page(credentials, from_page=True)
 
     async def _in_tenant(self, principal: Principal) -> Principal:
-        """The caller in their tenant: the one place where that is looked up."""
+        """The caller with their tenant."""
         if self._tenant_of is None:
             return principal
         return replace(principal, tenant_id=await self._tenant_of(principal.user_id))
@@ -115,7 +114,7 @@ class Authenticator:
         if credentials.api_key is not None:
             return await self._by_key(credentials.api_key, credentials.acting_for)
         if credentials.bearer is not None:
-            if credentials.bearer.startswith(KEY_START):  # many programs know no other header
+            if credentials.bearer.startswith(KEY_START):  # many programs can send no other header
                 return await self._by_key(credentials.bearer, credentials.acting_for)
             return _principal(*await self._tokens.login_of(credentials.bearer), "bearer")
         if credentials.cookie is not None:
@@ -141,7 +140,7 @@ class Authenticator:
             credentials.origin, credentials.host, self._trusted
         )
         if foreign or not is_unforgeable_host(credentials.host):
-            raise Denied(f"{_FOREIGN} With authentication disabled only local pages may ask.")
+            raise Denied(f"{_FOREIGN} With authentication disabled only local pages are accepted.")
         return Principal(acting_user(credentials.acting_for), "admin", "auth_disabled")
 
     def _refuse_foreign_page(self, credentials: Credentials, *, from_page: bool) -> None:
@@ -149,7 +148,7 @@ class Authenticator:
             return
         if not is_same_origin(credentials.origin, credentials.host, self._trusted):
             logger.warning("foreign origin refused", extra={"origin": credentials.origin})
-            raise Denied(f"{_FOREIGN} A login counts only for this server's own pages.")
+            raise Denied(f"{_FOREIGN} A login is accepted only from this server's own pages.")
 
 
 def _principal(user: User, credential_ref: CredentialRef, via: Via) -> Principal:

@@ -1,21 +1,10 @@
-"""What a caller brought along, read from headers. Pure: nothing here decides whether it is valid.
+"""Credentials in headers, login tokens, the login cookie, and the origin of a browser's request.
 
-The query string is never looked at: addresses end up in logs and histories.
-
-Login tokens: JWT, HS256 only, 24 hours if not set, signed with the secret all processes share.
-
-A token says who; the database says whether that user still exists, is active, has the same password
-and has not logged out of it, and which role they have: the token's `role` is for its reader alone.
-
-The login cookie: how it is set and taken away, for every route that does either. Pure.
-
-Scripts cannot read it (HttpOnly), pages of other sites cannot send it with a write (SameSite=Lax),
-and behind TLS it goes nowhere else (Secure).
-
-Where a browser's request comes from. Pure.
-
-A cookie goes along with whatever a page of any site sends, so what a cookie may do depends on the
-page. `Origin` says which page it was; browsers set it and pages cannot.
+Credentials are read from headers only, never from the query string, which ends up in logs and
+histories. A login token is a JWT (HS256, 24 hours by default): it says who; the database says
+whether that user exists, is active, has the same password, has not logged out, and which role they
+have. The cookie is HttpOnly, SameSite=Lax and, behind TLS, Secure. Since a browser adds it to
+requests of any site's page, what it permits depends on `Origin`, which pages cannot forge.
 """
 
 from __future__ import annotations
@@ -46,7 +35,7 @@ _REFUSED = "The login is not valid or has ended. Log in again."
 
 
 class LoginTokens:
-    """Makes and reads login tokens."""
+    """Issues and verifies login tokens."""
 
     def __init__(self, secret: str, users: UserStore, *, lifetime: timedelta = LIFETIME) -> None:
         self._secret = secret
@@ -60,7 +49,7 @@ class LoginTokens:
             "iss": _ISSUER,
             "sub": user.user_id,
             "user_id": user.user_id,
-            "role": user.role,  # for whoever reads the token; the database says what holds
+            "role": user.role,  # informative; the database decides
             "iat": moment,
             "exp": moment + (self.lifetime if lifetime is None else lifetime),
             "jti": str(uuid4()),
@@ -69,7 +58,7 @@ class LoginTokens:
         return jwt.encode(claims, self._secret, algorithm=_ALGORITHM)
 
     async def login_of(self, token: str) -> tuple[User, CredentialRef]:
-        """The active user a token stands for, and what that rests on.
+        """The active user of a token, and a reference to this login.
 
         Raises:
             NotAuthenticated: forged, expired, logged out, or the user is disabled, deleted or has
@@ -115,7 +104,7 @@ class Credentials:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the caller brought no credential at all."""
+        """Whether the caller sent no credential."""
         return self.api_key is None and self.bearer is None and self.cookie is None
 
 
@@ -123,7 +112,7 @@ def read_credentials(headers: Headers) -> Credentials:
     """The claims in a request's or a handshake's headers."""
     keys = headers.getlist("x-api-key")
     return Credentials(
-        # two keys are no key: a proxy and a client that disagree must not be decided by order
+        # two keys are invalid: their order must not decide between a proxy and a client
         api_key=None if not keys else keys[0] if len(keys) == 1 else "",
         bearer=_bearer(headers.get("authorization")),
         cookie=_cookie(headers.get("cookie")),
@@ -141,7 +130,7 @@ def _bearer(header: str | None) -> str | None:
 
 
 def _cookie(header: str | None) -> str | None:
-    """Ours, whatever stands beside it: all programs of a host share one header."""
+    """Our cookie of all in the header."""
     if header is None or COOKIE not in header or len(header) > _MAX_COOKIE_HEADER:
         return None
     return cookie_parser(header).get(COOKIE)
@@ -165,7 +154,7 @@ def drop_login_cookie(request: Request, response: Response) -> None:
 
 
 def _is_behind_tls(request: Request) -> bool:
-    """What the client used; a trusted proxy has said so in `X-Forwarded-Proto`."""
+    """Whether the client used TLS; a trusted proxy says so in `X-Forwarded-Proto`."""
     return request.url.scheme == "https"
 
 
@@ -183,7 +172,7 @@ def is_same_origin(origin: str | None, host: str | None, trusted: Collection[str
         return True
     try:
         page = urlsplit(origin)
-    except ValueError:  # no address at all, which no browser sends
+    except ValueError:  # not a URL, which no browser sends
         return False
     if page.scheme not in _DEFAULT_PORTS or page.path or page.query or page.fragment:
         return False
@@ -192,10 +181,10 @@ def is_same_origin(origin: str | None, host: str | None, trusted: Collection[str
 
 
 def is_unforgeable_host(host: str | None) -> bool:
-    """Whether no outsider can own the name in `Host` (an IP address, or a name without dots).
+    """Whether no outsider can own the name in `Host`: an IP address, or a name without dots.
 
-    A server that asks for no credential relies on this: a page of `evil.example` whose name was
-    pointed at 127.0.0.1 would otherwise count as one of ours.
+    With authentication disabled this stops DNS rebinding: a page of `evil.example`, whose name
+    resolves to 127.0.0.1, would otherwise count as one of ours.
     """
     address = _address(host or "", 80)
     if address is None:

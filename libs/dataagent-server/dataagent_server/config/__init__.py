@@ -1,4 +1,4 @@
-"""What an operator can set on a server."""
+"""Settings of the server."""
 
 from dataagent_server.config.settings import OnDisconnect, ServerSettings, load_settings
 

@@ -1,8 +1,7 @@
-"""A command-line flag for every setting, made from the settings themselves. Pure but for files.
+"""A command-line flag for every setting, made from the settings classes.
 
-`max_connections` is `--max-connections`. What is secret has no flag of its own, since everyone on
-the machine can read a command line: `--database-url-file PATH` reads it from a file, `-` is stdin.
-Values are checked where all settings are. Above: `cli.py`.
+`max_connections` is `--max-connections`. A secret has no flag of its own, since everyone on the
+machine can read a command line: `--database-url-file PATH` reads it from a file, `-` is stdin.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ _PREFIX = "setting:"
 _FILE = "secret:"
 _COMMON = ("home", "log_level")
 SERVING = ("host", "port", "workers")
-_MOST_SECRET = 64 * 1024
+_MAX_SECRET_BYTES = 64 * 1024
 
 
 def add_flags(parser: argparse.ArgumentParser, *, are_all_shown: bool) -> None:
-    """Let the parser take every setting; help lists all of them, or those that everyone needs."""
+    """Add a flag for every setting; help lists all of them, or only the common ones."""
     for title, names in [
         *setting_groups(Settings).items(),
         *setting_groups(ServerSettings).items(),
@@ -39,14 +38,14 @@ def add_flags(parser: argparse.ArgumentParser, *, are_all_shown: bool) -> None:
 
 
 def add_serving_flags(parser: argparse.ArgumentParser) -> None:
-    """Let the parser take what is given to `serve` most, before a command or without one."""
+    """Add the flags of `serve` that may stand before the command or without one."""
     group = parser.add_argument_group("serving")
     for name in SERVING:
         _add(group, name, is_shown=True)
 
 
 def settings_from_flags(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the command line gives, secrets read from their files.
+    """The settings on the command line, secrets read from their files.
 
     Raises:
         Misconfigured: a file cannot be read.
@@ -60,7 +59,7 @@ def settings_from_flags(arguments: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _add(group: Any, name: str, *, is_shown: bool) -> None:  # Any: argparse's group is private
+def _add(group: Any, name: str, *, is_shown: bool) -> None:  # Any: argparse's type is private
     field = ServerSettings.model_fields[name]
     flag = "--" + name.replace("_", "-")
     options: dict[str, Any] = {"default": argparse.SUPPRESS, "dest": _PREFIX + name}
@@ -68,7 +67,7 @@ def _add(group: Any, name: str, *, is_shown: bool) -> None:  # Any: argparse's g
     if _is_secret(field):
         options |= {"dest": _FILE + name, "metavar": "PATH"}
         flag += "-file"
-        text = f"file with it, - for stdin; {text}" if is_shown else text
+        text = f"file to read it from, - for stdin; {text}" if is_shown else text
     elif field.annotation is bool:
         options["action"] = argparse.BooleanOptionalAction
     elif choices := _choices(field.annotation):
@@ -81,7 +80,6 @@ def _add(group: Any, name: str, *, is_shown: bool) -> None:  # Any: argparse's g
 def _help(name: str, field: FieldInfo) -> str:
     parts = [field.description] if field.description else []
     parts.append(variables(ServerSettings, name)[0])
-    # pydantic leaves it open
     value = field.get_default(call_default_factory=True)
     if value not in (None, "", []) and not _is_secret(field):
         values = cast("list[object]", value) if isinstance(value, list) else [value]
@@ -91,7 +89,7 @@ def _help(name: str, field: FieldInfo) -> str:
 
 
 def _is_secret(field: FieldInfo) -> bool:
-    """Whether it is marked so, or is kept out of what is printed."""
+    """Whether its type or its missing `repr` marks it as secret."""
     kinds = (field.annotation, *get_args(field.annotation))
     return SecretStr in kinds or not field.repr
 
@@ -104,7 +102,7 @@ def _choices(annotation: Any) -> tuple[str, ...]:  # Any: an annotation can be a
 
 
 def _letter_case(choices: tuple[str, ...]) -> type[str] | Any:
-    """Take `debug` for `DEBUG`: whichever case the choices are in."""
+    """The case of the choices, so that `debug` is accepted for `DEBUG`."""
     return str.upper if all(choice.isupper() for choice in choices) else str
 
 
@@ -113,7 +111,7 @@ def _read(path: str) -> str:
         if path == "-":
             return sys.stdin.readline().rstrip("\r\n")
         with Path(path).open(encoding="utf-8") as file:
-            return file.read(_MOST_SECRET).strip()
+            return file.read(_MAX_SECRET_BYTES).strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "is not text"
         raise Misconfigured(f"The file {path} cannot be read: {reason}.") from error

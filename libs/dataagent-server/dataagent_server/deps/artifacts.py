@@ -1,6 +1,6 @@
-"""Kept results, read for whoever asks over HTTP: a page of rows, a file in some format.
+"""Reads stored results for HTTP: a page of rows, a file in some format.
 
-An artefact may go while it is being asked for; its file is then as absent as the artefact.
+An artefact may be deleted while it is read; its missing file is then `ArtifactNotFound`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ROWS = 100
 
 
 async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQuery) -> ResultPage:
-    """The rows that are asked for.
+    """The rows of a query.
 
     Raises:
         BadInput: the artefact has no rows, or there is no such column to sort by.
-        ArtifactNotFound: it went this moment.
+        ArtifactNotFound: it was deleted meanwhile.
     """
     if artifact.kind != "table":
         raise BadInput(f"The artefact is a {artifact.kind}; only a table has rows.")
@@ -43,16 +43,16 @@ async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQ
 def export_of(
     artifact: Artifact, artifacts: ArtifactStore, fmt: ExportFormat, query: ArtifactQuery
 ) -> Callable[[], Generator[bytes]]:
-    """What makes the file, piece by piece. It blocks, so call it and its pieces in a thread.
+    """A generator of the file's pieces. It blocks: iterate it in a thread.
 
-    Its first piece raises `BadInput` if the format cannot hold the table, and `ArtifactNotFound` if
-    the artefact went this moment.
+    The first piece raises `BadInput` if the format cannot hold the table, `ArtifactNotFound` if the
+    artefact was deleted meanwhile.
     """
     path = artifacts.path_of(artifact)
 
     def pieces() -> Generator[bytes]:
         with translate_missing_file(artifact.artifact_id):
-            path.stat()  # some formats begin before they open it
+            path.stat()  # some formats write before they open it
             yield from export(
                 path,
                 artifact.columns,
@@ -66,10 +66,10 @@ def export_of(
 
 
 def table_format(fmt: ArtifactFormat) -> ExportFormat:
-    """The format, if a table can have it.
+    """Check that a table has the format.
 
     Raises:
-        BadInput: it cannot.
+        BadInput: it does not.
     """
     if fmt in _PICTURES:
         raise BadInput(f"A table has no format {fmt!r}. Choose csv, xlsx, parquet or json.")
@@ -77,10 +77,10 @@ def table_format(fmt: ArtifactFormat) -> ExportFormat:
 
 
 def chart_format(artifact: Artifact, fmt: ArtifactFormat) -> ChartFormat:
-    """The format, if a chart can have it.
+    """Check that a chart has the format.
 
     Raises:
-        BadInput: it cannot.
+        BadInput: it does not.
     """
     match fmt:
         case "png" | "svg":

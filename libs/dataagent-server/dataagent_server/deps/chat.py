@@ -1,4 +1,4 @@
-"""A chat request over any transport: the run it starts, and the answer of that run."""
+"""Handles a chat request of any transport: starts its run, and reads the answer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from dataagent_server.deps.container import Container
 from dataagent_server.models.chat import ChatInput
 
 DEFAULT_ASSISTANT = "agent"
+MAX_MESSAGE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """What a run said until it ended or began to wait for an approval."""
+    """A run's events until it ended or began to wait for an approval."""
 
     status: RunStatus
     entries: list[Entry]
@@ -38,14 +39,14 @@ async def start_run(
     """Commit the message and start its run, in a new session if need be and `creates_session`.
 
     Raises:
-        BadInput: the message is too long, or names what is not there.
+        BadInput: the message is too long, or names something unknown.
         FileNotFound: a file is not the caller's.
         SkillNotFound: the caller has no such skill with this agent.
         SessionNotFound: the session is not the caller's, or gone.
         SessionBusy: a run of the session is active.
-        LimitReached: the caller sends too fast, or has too much under way.
+        LimitReached: the caller sends too fast, or has too many runs.
         AgentNotFound: there is no such agent.
-        AgentDisabled: the caller's tenant has the agent off.
+        AgentDisabled: the agent is switched off for the caller's tenant.
         Unavailable: the server is shutting down.
     """
     _check_accepted(container, chat)
@@ -71,7 +72,7 @@ async def start_run(
 
 
 def _check_accepted(container: Container, chat: ChatInput) -> None:
-    """Refuse what this server does not take, or not now.
+    """Refuse a message this server cannot accept.
 
     Raises:
         BadInput: the message is too long.
@@ -79,19 +80,20 @@ def _check_accepted(container: Container, chat: ChatInput) -> None:
     """
     if container.is_draining:
         raise Unavailable("The server is shutting down. Try again in a moment.")
-    limit = container.settings.max_message_bytes
-    if len(chat.message.encode()) > limit:
-        raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
+    if len(chat.message.encode()) > MAX_MESSAGE_BYTES:
+        raise BadInput(
+            f"A message has at most {MAX_MESSAGE_BYTES} bytes. Send less, or upload a file."
+        )
 
 
 async def read_answer_until_closing(container: Container, started: StartedRun) -> RunAnswer:
-    """As `read_answer`; if this process ends before a run that another executes, say where it is.
+    """As `read_answer`, until this process shuts down while another executes the run.
 
     Raises:
         Unavailable: the server is shutting down; the run goes on.
     """
     reading = read_answer(container.core.runs, started)
-    if container.core.peers.queue is None:  # our own runs end before we do
+    if container.core.peers.queue is None:  # this process waits for its own runs
         return await reading
     answer = asyncio.create_task(reading)
     closing = asyncio.create_task(container.closing.wait())
@@ -113,7 +115,7 @@ async def read_answer(runs: RunService, started: StartedRun) -> RunAnswer:
     """Read a run from its beginning to its end, or to the point where a person must decide."""
     run = started.run
     entries: list[Entry] = []
-    asked: set[str] = set()
+    requested: set[str] = set()
     stream = runs.read(run.run_id, after=started.after)
     async with aclosing(
         cast("AsyncGenerator[Entry]", stream)
@@ -121,10 +123,10 @@ async def read_answer(runs: RunService, started: StartedRun) -> RunAnswer:
         async for entry in stream:
             entries.append(entry)
             if entry.event_type == "hitl_request" and isinstance(entry.event, HITLRequestEvent):
-                asked.add(entry.event.request_id)
+                requested.add(entry.event.request_id)
                 view = await runs.get(run.run_id, owner=run.user_id)
                 open_requests = {approval.request_id for approval in view.pending}
-                if view.run.status == "waiting" and open_requests <= asked:
+                if view.run.status == "waiting" and open_requests <= requested:
                     return RunAnswer("waiting", entries)
     view = await runs.get(run.run_id, owner=run.user_id)
     return RunAnswer(view.run.status, entries)

@@ -1,17 +1,9 @@
-"""Who stays: sockets and event streams, which are let go as soon as their user may not be here.
+"""Long-lived connections: sockets, event streams and requests that wait for an answer.
 
-A change made in this process is looked at when it is committed; one made in another process when
-that is heard of, and at the latest in the next round. One round asks for all visitors together, so
-a thousand of them cost one query. Not here: how a socket or a stream ends. Above: `ws/`, `api/`.
-Below: `auth/`, which knows who is out.
-
-How many long-lived connections (sockets, event streams, waiting requests) there are at once.
-
-The server has a number of slots, and each user a share of them.
-
-How far a reader has been served, and waiting for it to be served that far.
-
-When the server ends, what is committed is still delivered before a reader is let go.
+`Capacity` counts them. `LiveConnections` closes those whose user may not use the server any more:
+when a change is committed here, when another process publishes one, and at the latest in the next
+periodic check, which is one query for all of them. `DeliveryProgress` lets a shutdown wait until a
+reader has received what is committed.
 """
 
 from __future__ import annotations
@@ -68,10 +60,10 @@ class Capacity:
         self._used += 1
 
     def assign(self, user_id: str) -> None:
-        """Count a slot that was taken for no one as the user's.
+        """Count a slot that was taken without a user as the user's.
 
         Raises:
-            UserLimit: the user holds as many as one may.
+            UserLimit: the user holds as many as allowed.
         """
         used = self._by_user[user_id]
         if self._per_user and used >= self._per_user:
@@ -117,7 +109,7 @@ class _LiveConnection:
 
 
 class LiveConnections:
-    """Everyone who stays longer than a request. Used from the event loop only."""
+    """The connections that outlive a request. Used from the event loop only."""
 
     def __init__(self, auth: Authenticator) -> None:
         self._auth = auth
@@ -131,7 +123,7 @@ class LiveConnections:
 
     @contextmanager
     def register(self, principal: Principal, close: CloseConnection) -> Generator[None]:
-        """Be here; `close` is called, once, when the principal may not be any more."""
+        """Register a connection; `close` is called, once, when the principal loses access."""
         connection = _LiveConnection(principal, close)
         self._registered.add(connection)
         try:
@@ -140,46 +132,50 @@ class LiveConnections:
             self._registered.discard(connection)
 
     async def recheck_user(self, user_id: str) -> None:
-        """Something changed about a user: let those go who are theirs and out. Does not raise."""
+        """Close a user's connections whose credential has ended. Does not raise."""
         await self._close_revoked(
             each for each in self._registered if each.principal.user_id == user_id
         )
 
     async def recheck_all(self) -> None:
-        """Let everyone go who is out. Does not raise."""
+        """Close all connections whose credential has ended. Does not raise."""
         await self._close_revoked(self._registered)
 
     def schedule_recheck(self, user_id: str | None) -> None:
         """As `recheck_user`, or `recheck_all` for None, without waiting for it."""
-        look = self.recheck_all() if user_id is None else self.recheck_user(user_id)
-        task = asyncio.create_task(look)
+        check = self.recheck_all() if user_id is None else self.recheck_user(user_id)
+        task = asyncio.create_task(check)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def watch(self, interval_seconds: float) -> None:
-        """Look round for ever."""
+        """Check all connections periodically, forever."""
         while True:
             await asyncio.sleep(interval_seconds)
             await self.recheck_all()
 
     async def _close_revoked(self, live_connections: Iterable[_LiveConnection]) -> None:
-        asked = list(live_connections)
+        candidates = list(live_connections)
         try:
-            found = await self._auth.find_revoked([each.principal for each in asked])
-        except DataAgentError as error:  # nobody can tell; the next round will
-            logger.warning("visitors were not looked at: %s", error.message)
+            revoked = await self._auth.find_revoked([each.principal for each in candidates])
+        except DataAgentError as error:  # the next check will
+            logger.warning("open connections were not checked: %s", error.message)
             return
         except Exception:
-            logger.exception("visitors were not looked at")
+            logger.exception("open connections were not checked")
             return
-        out = {id(each) for each in found}
-        gone = [each for each in asked if id(each.principal) in out and each in self._registered]
-        self._registered.difference_update(gone)
-        tasks = {asyncio.create_task(_close(each)) for each in gone}
+        revoked_ids = {id(each) for each in revoked}
+        closing = [
+            each
+            for each in candidates
+            if id(each.principal) in revoked_ids and each in self._registered
+        ]
+        self._registered -= closing
+        tasks = {asyncio.create_task(_close(each)) for each in closing}
         for task in tasks:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if tasks:  # who takes nothing is cut off by the transport; nobody waits for that
+        if tasks:  # the transport disconnects a client that does not read
             await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
 
 
@@ -187,7 +183,7 @@ async def _close(connection: _LiveConnection) -> None:
     try:
         await connection.close()
     except Exception:
-        logger.exception("a visitor did not leave")
+        logger.exception("a connection was not closed")
 
 
 class DeliveryProgress:

@@ -1,11 +1,7 @@
-"""Everything the server is made of, put together in one place.
+"""The server's container: the core, accounts, logins, connections and MCP services, open.
 
-Opened by the app's lifespan, closed with it. Routers and sockets get their parts from here, through
-`api/deps.py`; nothing else builds services.
-
-The MCP services as the server's doors need them: users' servers, and the administration.
-
-Allow-lists of agents are the agents room's; here the two rooms meet. Above: `container.py`.
+The app's lifespan opens and closes it; routes and sockets take their parts from it through
+`api/deps.py`.
 """
 
 from __future__ import annotations
@@ -40,11 +36,13 @@ from dataagent_server.deps.rate import MessageRate, open_message_rate
 from dataagent_server.deps.web_app import WebApp
 
 logger = logging.getLogger(__name__)
+RECHECK_SECONDS = 2.0
+"""How often open connections are checked for logins and keys that have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpServices:
-    """What the routes about MCP call."""
+    """The services behind the MCP routes."""
 
     service: McpService
     administration: McpAdministration
@@ -72,21 +70,21 @@ def make_mcp_services(core: Core) -> McpServices:
 
 
 def delete_mcp_with_account(users: UserStore, service: McpService) -> None:
-    """Let the servers and credentials of an account go with it."""
+    """Delete an account's MCP servers and credentials with it."""
 
     async def forget(user_id: str) -> None:
         try:
             if await users.get(user_id) is None:
                 await service.forget(user_id)
-        except DataAgentError as error:  # the account is gone all the same
-            logger.warning("MCP servers of a deleted user stay: %s", error.message)
+        except DataAgentError as error:  # the account is deleted all the same
+            logger.warning("MCP servers of a deleted user were not deleted: %s", error.message)
 
     users.listen(forget)
 
 
 @dataclass(slots=True)
 class Container:
-    """The server's parts."""
+    """The open parts of a server."""
 
     settings: ServerSettings
     core: Core
@@ -111,31 +109,31 @@ class Container:
 
     @property
     def first_login(self) -> str | None:
-        """The first administrator's name and the password that was made up, to be shown once."""
+        """The first administrator's name and generated password, to be shown once."""
         if self.first_password is None:
             return None
         name = self.settings.admin_username
         return f"First start: user '{name}', password '{self.first_password}' (shown this once)"
 
     async def login_token(self) -> str | None:
-        """A one-time login for the first administrator; None if there is none."""
+        """A one-time login for the first administrator; None if there is no administrator."""
         admin = await self.users.first_admin()
         return None if admin is None else await self.users.links.create(admin.user_id)
 
     async def prepare_workspace(self, user: User) -> None:
-        """Have the workspace of a user who logs in there; a disk that fails keeps no one out.
+        """Create the workspace of a user who logs in; a disk error does not prevent the login.
 
-        One that was archived comes back when something in it is used.
+        An archived workspace is restored when something in it is used, not here.
         """
         workspaces = self.core.workspaces
         try:
             if not workspaces.is_archived(user.user_id):
                 await workspaces.prepare(user.user_id)
         except (DataAgentError, OSError) as error:
-            logger.warning("the workspace of %s is not there: %s", user.user_id, error)
+            logger.warning("the workspace of %s was not created: %s", user.user_id, error)
 
     async def drain(self) -> None:
-        """End or park what runs, then let every long answer end. For shutdown, once."""
+        """Let runs finish or release them, then end every long response. For shutdown, once."""
         if not self.is_draining:
             self.is_draining = True
             await self.core.worker.aclose(self.settings.shutdown_timeout / 3)
@@ -179,7 +177,7 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
             core.observers.metrics.watch(
                 "connections", "Sockets and event streams.", lambda: container.capacity.used
             )
-            async with _periodic_recheck(container.live_connections, settings.recheck_interval):
+            async with _periodic_recheck(container.live_connections):
                 yield container
                 await container.drain()
         finally:
@@ -188,10 +186,10 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
 
 @contextmanager
 def data_directory_lock(settings: ServerSettings) -> Generator[None]:
-    """Be the one server of the data directory, where several could not work together.
+    """Lock the data directory, unless several processes can work together.
 
     Raises:
-        Misconfigured: another process is; names what to set for several.
+        Misconfigured: another process holds it; names the settings for several.
     """
     if settings.is_shared:
         yield
@@ -215,34 +213,34 @@ def _cancel_with_account(runs: RunService, users: UserStore) -> None:
             user = await users.get(user_id)
             if user is None or not user.is_active:
                 await runs.cancel_all(user_id)
-        except DataAgentError as error:  # the workers find these runs when they renew leases
-            logger.warning("runs of a user who is out were not cancelled: %s", error.message)
+        except DataAgentError as error:  # workers cancel these runs when they renew leases
+            logger.warning("runs of a disabled user were not cancelled: %s", error.message)
 
     users.listen(cancel)
 
 
 def _subscribe_to_user_changes(container: Container, users: UserStore) -> None:
-    """Tell other processes of users that changed, and look at those they tell of."""
+    """Publish changes of users to other processes, and recheck those they publish."""
     bus, live_connections = container.core.peers.bus, container.live_connections
     if not bus.is_shared:
         return
 
-    async def tell(user_id: str) -> None:
+    async def publish(user_id: str) -> None:
         bus.publish(USERS_TOPIC, user_id.encode())
 
-    def hear(payload: bytes | None) -> None:
+    def recheck(payload: bytes | None) -> None:
         live_connections.schedule_recheck(None if payload is None else payload.decode())
 
-    users.listen(tell)
-    bus.subscribe(USERS_TOPIC, hear)
+    users.listen(publish)
+    bus.subscribe(USERS_TOPIC, recheck)
 
 
 async def _login_tokens(
     settings: ServerSettings, database: Database, users: UserStore
 ) -> LoginTokens:
-    """Signed with the secret that is set, else with one that is made once and kept."""
-    given = settings.jwt_secret_key
-    secret = given.get_secret_value() if given else await shared_secret(database, "login_tokens")
+    """Signed with the secret that is set, else with one generated once and stored."""
+    own = settings.jwt_secret_key
+    secret = own.get_secret_value() if own else await shared_secret(database, "login_tokens")
     return LoginTokens(secret, users, lifetime=timedelta(seconds=settings.jwt_expiration))
 
 
@@ -250,15 +248,12 @@ def _login_limits(settings: ServerSettings) -> LoginLimits:
     return LoginLimits(
         per_name=settings.login_failures_per_name,
         per_address=settings.login_failures_per_address,
-        window=timedelta(seconds=settings.login_window),
     )
 
 
 @asynccontextmanager
-async def _periodic_recheck(
-    live_connections: LiveConnections, interval_seconds: float
-) -> AsyncGenerator[None]:
-    task = asyncio.create_task(live_connections.watch(interval_seconds))
+async def _periodic_recheck(live_connections: LiveConnections) -> AsyncGenerator[None]:
+    task = asyncio.create_task(live_connections.watch(RECHECK_SECONDS))
     try:
         yield
     finally:

@@ -1,8 +1,7 @@
-"""How fast one client, and one user, may speak.
+"""Rate limits: a token bucket, and the messages of each user.
 
-`TokenBucket` is pure: time is handed in. `MessageRate` counts users' new messages, in this process
-or, with Redis, for all processes together; while Redis is away each process counts for itself.
-Above: `deps/chat.py`, `ws/`.
+Messages are counted in this process or, with Redis, for all processes together; while Redis is
+unavailable each process counts for itself.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dataagent_core.storage.redis import RedisSpace, open_redis
 from dataagent_server.config import ServerSettings
 
 logger = logging.getLogger(__name__)
-_KEPT_USERS = 10_000
+_MAX_USERS = 10_000
 _CONNECTIONS = 8
 
 # ARGV user, tokens a millisecond, most tokens, '1' to take one; returns the milliseconds to wait
@@ -65,7 +64,7 @@ class TokenBucket:
 
 
 class MessageRate:
-    """How many messages a minute a user may send; a minute's worth may come at once."""
+    """Limits the messages of a user per minute; a burst of a minute's number is allowed."""
 
     def __init__(self, per_minute: int, space: RedisSpace | None = None) -> None:
         """0 is no limit. With a space, all processes that share it count together."""
@@ -78,7 +77,7 @@ class MessageRate:
         """Count one message of a user.
 
         Raises:
-            RateLimited: it comes too soon, and is not counted.
+            RateLimited: the limit is reached; the message is not counted.
         """
         await self._check(user_id, is_taken=True)
 
@@ -93,7 +92,7 @@ class MessageRate:
         if seconds > 0:
             wait = max(1, ceil(seconds))
             raise RateLimited(
-                f"At most {self._per_minute} messages a minute are taken. "
+                f"At most {self._per_minute} messages a minute are accepted. "
                 f"Try again in {wait} seconds.",
                 details={"limit": self._per_minute, "per": "minute"},
                 retry_after_seconds=wait,
@@ -108,7 +107,7 @@ class MessageRate:
                 self._script, user_id, rate, self._per_minute, "1" if is_taken else "0"
             )
         except Unavailable:
-            logger.warning("messages are counted by this process alone: Redis does not answer")
+            logger.warning("messages are counted in this process only: Redis does not answer")
             return self._local_wait(user_id, is_taken=is_taken)
         return int(wait) / 1000
 
@@ -119,7 +118,7 @@ class MessageRate:
             rate = self._per_minute / 60
             bucket = TokenBucket(rate_per_second=rate, burst=self._per_minute, now=now)
             self._buckets[user_id] = bucket
-            while len(self._buckets) > _KEPT_USERS:  # who spoke longest ago is forgotten
+            while len(self._buckets) > _MAX_USERS:
                 self._buckets.popitem(last=False)
         self._buckets.move_to_end(user_id)
         wait = bucket.wait(now)
@@ -130,10 +129,10 @@ class MessageRate:
 
 @asynccontextmanager
 async def open_message_rate(settings: ServerSettings) -> AsyncGenerator[MessageRate]:
-    """The rate that is set, counted in Redis if there is one.
+    """The rate of the settings, counted in Redis if it is set.
 
     Raises:
-        Misconfigured: `DATAAGENT_REDIS_URL` is none of Redis.
+        Misconfigured: `DATAAGENT_REDIS_URL` is not a Redis URL.
     """
     if settings.redis_url is None or not settings.rate_limit_per_minute:
         yield MessageRate(settings.rate_limit_per_minute)

@@ -1,7 +1,6 @@
-"""Whether the process can take work, and how much of it there is; asked without waiting for long.
+"""Whether the process can take work and how much there is, asked with short time limits.
 
-What cannot be told because the database is away is None. Above: the health and system routes.
-Below: the container.
+A number that cannot be read because the database is unavailable is None.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from dataagent_server.deps.container import Container
 
 _CHECK_SECONDS = 2.0
 _LEAST_FREE_BYTES = 1024 * 1024
-"""With less left on a disk, the next message or result may find none."""
+"""With less free space than this a message or a result may not fit."""
 
 
 async def readiness(container: Container) -> dict[str, str]:
-    """Each thing that has to work for the process to take work: `ok`, or what is wrong with it."""
+    """The state of each dependency: `ok`, or what is wrong with it."""
     if container.is_draining:
         return {"server": "shutting down"}
     database, disk, peers = await asyncio.gather(
@@ -40,7 +39,7 @@ async def _check_database(database: Database) -> dict[str, str]:
         async with asyncio.timeout(_CHECK_SECONDS):
             await database.ping()
             is_behind = await pending(database)
-    except Exception:  # whatever it is, the answer is the same
+    except Exception:  # any failure means the same
         return {"database": "does not answer"}
     if is_behind:
         return {"database": "ok", "migrations": "pending"}
@@ -54,7 +53,7 @@ async def _check_writable(database: Database) -> str:
     except StorageFull:
         return "its disk is full"
     except Exception:  # as above
-        return "takes no writes"
+        return "accepts no writes"
     return "ok"
 
 
@@ -67,7 +66,7 @@ def _check_disks(settings: Settings) -> dict[str, str]:
 def _is_full(folder: Path) -> bool:
     try:
         return shutil.disk_usage(folder).free < _LEAST_FREE_BYTES
-    except OSError:  # a folder that is not there yet
+    except OSError:  # the folder does not exist yet
         return False
 
 
@@ -82,11 +81,11 @@ async def _check_bus(peers: Peers) -> dict[str, str]:
         return {"bus": "does not answer"}
     if peers.queue is None:
         return {"bus": "ok"}
-    return {"bus": "ok", "workers": "ok" if has_workers else "none is alive"}
+    return {"bus": "ok", "workers": "ok" if has_workers else "none is running"}
 
 
 async def queued_runs(container: Container) -> int | None:
-    """How many runs wait for a place."""
+    """How many runs are queued."""
     try:
         return await container.core.runs.queue_depth()
     except Unavailable:
@@ -94,7 +93,7 @@ async def queued_runs(container: Container) -> int | None:
 
 
 async def mcp_servers(container: Container) -> list[ServerView] | None:
-    """All MCP servers, users' too, as they are now."""
+    """All MCP servers, users' too, with their status."""
     try:
         return await container.mcp.administration.list()
     except Unavailable:

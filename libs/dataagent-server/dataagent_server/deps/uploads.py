@@ -1,10 +1,7 @@
-"""Files that come in forms: a file to keep, or files to make a data source of.
-
-A form with files, read as it arrives: nothing of a file is held but the piece at hand.
+"""Receives forms with files, read as they arrive: only the current piece is in memory.
 
 Parts come one after another, in the order they were sent; a part that is not read to its end is
-skipped. How large a body may be is for `api/middleware.py`, how large a file for whoever takes it.
-Above: `uploads.py`. Below: python-multipart.
+skipped. `api/middleware.py` limits the body, the receiver of a file its size.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ _CUT = "The form is broken or cut short."
 
 @dataclass(slots=True)
 class _ParserState:
-    """What the parser has found and nobody has taken: headers, data, or the end of a part."""
+    """Parsed and not yet consumed: headers, data, and ends of parts."""
 
     parts: int = 0
     is_over: bool = False
@@ -84,7 +81,7 @@ class _ParserState:
 
 @dataclass(frozen=True, slots=True)
 class PartHeader:
-    """What stands above a part."""
+    """The headers of a part."""
 
     name: str
     filename: str | None
@@ -131,13 +128,13 @@ class FormPart:
 
 
 class Form:
-    """The parts of a request's body. Leaving it reads what is left, so that the answer is seen."""
+    """The parts of a request. Leaving it drains the body, so that its client sees the answer."""
 
     def __init__(self, request: Request) -> None:
         """Read the request's body.
 
         Raises:
-            BadInput: it is no form.
+            BadInput: it is not a form.
         """
         self._stream = request.stream()
         self._state = _ParserState()
@@ -149,7 +146,7 @@ class Form:
         return self
 
     async def __aexit__(self, *why: object) -> None:
-        """Read the rest, within bounds, and forget it."""
+        """Drain the body, within limits."""
         with suppress(TimeoutError, HTTPException, ClientDisconnect):
             async with asyncio.timeout(_DRAIN_SECONDS):
                 async for _ in self._stream:
@@ -174,7 +171,7 @@ class Form:
         return FormPart(header, self)
 
     async def piece(self) -> bytes | None:
-        """The next piece of the part at hand; None at its end."""
+        """The next piece of the current part; None at its end."""
         if not self._is_in_part:
             return None
         item = await self._next()
@@ -184,7 +181,7 @@ class Form:
         return None
 
     async def _next(self) -> bytes | PartHeader | None:
-        """What comes next; None for the end of a part, and of the form."""
+        """The next item; None for the end of a part, and of the form."""
         state = self._state
         while not state.items:
             if state.is_over:
@@ -195,7 +192,7 @@ class Form:
             except (FormParserError, StopAsyncIteration):
                 raise BadInput(_CUT) from None
             except ClientDisconnect:
-                raise HTTPException(400, "The caller left before the form was complete.") from None
+                raise HTTPException(400, "The client left before the form was complete.") from None
         return state.items.popleft()
 
 
@@ -236,32 +233,32 @@ _TEXTS = ("name", "description")
 
 
 async def receive_file(request: Request, files: FileStore, *, owner: str) -> StoredFile:
-    """Keep the one file of a form, in its field `file`.
+    """Store the one file of a form, in its field `file`.
 
     Raises:
-        BadInput: the form has something else, or nothing.
+        BadInput: the form has other parts, or no file.
         BadFile, UploadTooLarge, QuotaExceeded: as `FileStore.add_upload`.
     """
-    kept: StoredFile | None = None
+    stored: StoredFile | None = None
     try:
         async with Form(request) as form:
             async for part in form:
-                if part.name != "file" or part.filename is None or kept is not None:
+                if part.name != "file" or part.filename is None or stored is not None:
                     raise BadInput("The form must have one file, in the field 'file'.")
-                kept = await files.add_upload(owner, part.filename, part)
+                stored = await files.add_upload(owner, part.filename, part)
     except BaseException:
-        await _delete_files(files, owner, [] if kept is None else [kept])
+        await _delete_files(files, owner, [] if stored is None else [stored])
         raise
-    if kept is None:
+    if stored is None:
         raise BadInput("The form has no file. Send one in the field 'file'.")
-    return kept
+    return stored
 
 
 async def receive_source(request: Request, files: FileServices, reader: Reader) -> Source:
-    """Make a data source of the files in a form, and of earlier uploads it names.
+    """Create a data source from the files in a form, and earlier uploads it names.
 
     Raises:
-        BadInput: the form does not fit.
+        BadInput: the form is invalid.
         Others: as `FileStore.add_upload` and `UploadedSources.create`.
     """
     fields: dict[str, Any] = {}
@@ -291,7 +288,7 @@ def _add_field(fields: dict[str, Any], name: str, text: str) -> None:
     elif name in _TEXTS and name not in fields:
         fields[name] = text
     else:
-        raise BadInput("A field of the form is not known, or comes twice.")
+        raise BadInput("A field of the form is unknown or repeated.")
 
 
 def _validate(fields: dict[str, Any]) -> SourceUpload:

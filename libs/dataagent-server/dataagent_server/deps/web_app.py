@@ -1,7 +1,6 @@
-"""The built web app's files: read from this package, packed once each, never outside their folder.
+"""Reads the built web app's files from this package, and compresses each once.
 
-`vite build` writes them (`make run` does it); without them there is a page that says so. Above:
-`api/web/page.py`. Below: a folder.
+`vite build` writes them (`make run` does it); without them a page says so.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ _TYPES = {
     ".ico": "image/x-icon",
     ".woff2": "font/woff2",
 }
-_ARE_PACKED = frozenset({".png", ".ico", ".woff2"})
-_PACKING_LEVEL = 9
+_COMPRESSED_TYPES = frozenset({".png", ".ico", ".woff2"})
+_GZIP_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file of the app; `packed` is None where packing gains nothing."""
+    """A file of the app; `packed` is None if compression gains nothing."""
 
     media_type: str
     plain: bytes
@@ -37,7 +36,7 @@ class Asset:
 
 
 class WebApp:
-    """The web app as it was built. A file's name has its hash, so what was read stays right."""
+    """The web app as built. Names have a hash of the content, so files are cached."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
@@ -52,9 +51,9 @@ class WebApp:
         return text.replace(NONCE_MARK, nonce)
 
     def asset(self, name: str) -> Asset | None:
-        """A file that the page names; None if there is none.
+        """A file of the page; None if there is no such file.
 
-        Reads and packs it the first time it is asked for, which takes a moment: for a thread.
+        Blocks on the first request for a file, which reads and compresses it: call it in a thread.
         """
         if name not in self._assets:
             found = self._read(name)
@@ -72,6 +71,6 @@ class WebApp:
             plain = path.read_bytes()
         except OSError:
             return None
-        is_packed = path.suffix in _ARE_PACKED
-        packed = None if is_packed else gzip.compress(plain, _PACKING_LEVEL, mtime=0)
+        is_packed = path.suffix in _COMPRESSED_TYPES
+        packed = None if is_packed else gzip.compress(plain, _GZIP_LEVEL, mtime=0)
         return Asset(media_type=_TYPES[path.suffix], plain=plain, packed=packed)

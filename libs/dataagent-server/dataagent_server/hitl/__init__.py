@@ -1,4 +1,4 @@
-"""Answers to approval requests, from the wire to who waits for them."""
+"""Decisions on approval requests, from the wire to the run that waits for them."""
 
 from dataagent_server.hitl.websocket_handler import (
     WebHITLHandler,

@@ -1,8 +1,7 @@
-"""Approvals over a WebSocket: a decision as it came over the wire, and who waits for one.
+"""Approvals over a WebSocket: decisions from the wire, and a handler that waits for one.
 
 `WebHITLHandler` is for programs that run agents beside their sockets. The runs of this server wait
-in the core (`dataagent_core.runs`), so that a request outlives its socket and its process; from
-here they take what a decision means.
+in the core (`dataagent_core.runs`), so that a request outlives its socket and its process.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ class Decisions(Protocol):
 
 
 class WebHITLHandler(HITLHandler):
-    """Asks the person at the other end of a session's sockets.
+    """Asks the user of a session's sockets.
 
-    The request itself reaches them as the executor's `HITLRequestEvent`, like every other event.
+    The request itself reaches them as the executor's `HITLRequestEvent`.
     """
 
     def __init__(self, connections: Decisions, timeout: float = 300.0) -> None:
@@ -43,7 +42,7 @@ class WebHITLHandler(HITLHandler):
         """Wait for the decision.
 
         Raises:
-            BadDecision: what came is none.
+            BadDecision: the answer is not a decision.
         """
         request_id = action_request.request_id or None
         sent = await self._connections.wait_for_decision(
@@ -56,7 +55,7 @@ class WebHITLHandler(HITLHandler):
             return decision_of(DecisionRequest.model_validate(own))
         except ValidationError as error:
             problem = error.errors(include_input=False)[0]
-            raise BadDecision(f"That is no decision: {problem['loc']}: {problem['msg']}.") from None
+            raise BadDecision(f"Invalid decision: {problem['loc']}: {problem['msg']}.") from None
 
 
 WebSocketHITLHandler = WebHITLHandler

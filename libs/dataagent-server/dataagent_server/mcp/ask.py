@@ -1,7 +1,7 @@
-"""`ask`: a question in plain words becomes a run of the caller's, and its answer comes back.
+"""The tool `ask`: a question in plain words becomes a run of the caller's and returns its answer.
 
-The same run as from any other door: in the caller's history, within their limits, under their
-policies. Whoever cancels the request cancels the run. Above: `endpoint.py`. Below: `deps/chat.py`.
+It is a run as from any other client: in the caller's history, within their limits and policies.
+Cancelling the request cancels the run.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class AskTool:
 
     async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """Start a run and read it to its end, or until a person must decide."""
-        asked = AskArguments.model_validate(arguments)
+        question = AskArguments.model_validate(arguments)
         chat = ChatRequest(
-            message=asked.question, session_id=asked.session_id, assistant_id=asked.agent
+            message=question.question, session_id=question.session_id, assistant_id=question.agent
         )
         started = await start_run(
             tool_call.container,
@@ -78,7 +78,7 @@ class AskTool:
 
 
 async def _cancel(tool_call: ToolCallContext, started: StartedRun) -> None:
-    """Stop the run of a request that was cancelled; one of a server that ends goes on."""
+    """Stop the run of a cancelled request, unless the server is shutting down."""
     if tool_call.container.closing.is_set():
         return
     with anyio.CancelScope(shield=True):
@@ -88,21 +88,21 @@ async def _cancel(tool_call: ToolCallContext, started: StartedRun) -> None:
 
 
 class _RunReader:
-    """One run, as it is read for a client."""
+    """Reads one run for a client."""
 
     def __init__(self, tool_call: ToolCallContext, started: StartedRun) -> None:
         self._tool_call = tool_call
         self._started = started
         self._answer = AnswerBuilder()
         self._artifacts: list[ArtifactLink] = []
-        self._asked: dict[str, WaitingCall] = {}
+        self._requests: dict[str, WaitingCall] = {}
         self._figures: dict[str, Any] | None = None
 
     async def read_to_end(self) -> ToolOutput:
-        """What came of the run.
+        """The run's answer.
 
         Raises:
-            Unavailable: this process ends before a run that another executes.
+            Unavailable: this process shuts down while another executes the run.
         """
         reading = asyncio.ensure_future(self._read())
         closing = asyncio.ensure_future(self._tool_call.container.closing.wait())
@@ -149,7 +149,7 @@ class _RunReader:
                     tool=event.action.name,
                     description=event.action.description,
                 )
-                self._asked[event.request_id] = call
+                self._requests[event.request_id] = call
             case ErrorEvent():
                 await self._tool_call.report(event.error)
             case DoneEvent():
@@ -158,44 +158,44 @@ class _RunReader:
                 pass
 
     async def _is_waiting(self) -> bool:
-        """Whether everything that the run waits for was asked."""
+        """Whether the run waits, and all its approval requests were read."""
         run = self._started.run
         view = await self._tool_call.container.core.runs.get(run.run_id, owner=run.user_id)
         pending = {approval.request_id for approval in view.pending}
-        self._asked = {key: call for key, call in self._asked.items() if key in pending}
-        return view.run.status == "waiting" and pending <= self._asked.keys()
+        self._requests = {key: call for key, call in self._requests.items() if key in pending}
+        return view.run.status == "waiting" and pending <= self._requests.keys()
 
     def _output(self, status: RunStatus) -> ToolOutput:
         run = self._started.run
         text = self._answer.text.encode()[:_MOST_TEXT].decode("utf-8", "ignore")
         is_cut = len(text) < len(self._answer.text)
-        found = AskAnswer(
+        answer = AskAnswer(
             answer=text,
             status=status,
             session_id=run.session_id,
             run_id=run.run_id,
             figures=self._figures,
             artifacts=self._artifacts,
-            waiting_for=list(self._asked.values()) if status == "waiting" else [],
+            waiting_for=list(self._requests.values()) if status == "waiting" else [],
             truncated=is_cut,
         )
-        said = "\n\n".join(part for part in (text, self._remark(status, is_cut=is_cut)) if part)
+        shown = "\n\n".join(part for part in (text, self._remark(status, is_cut=is_cut)) if part)
         links = tuple(_link(each) for each in self._artifacts)
         is_error = status in ("failed", "cancelled")
-        return ToolOutput(said or "(no words)", found, links, is_error=is_error)
+        return ToolOutput(shown or "(no text)", answer, links, is_error=is_error)
 
     def _remark(self, status: RunStatus, *, is_cut: bool) -> str:
-        """What a reader of the text alone would miss."""
+        """A sentence for readers of the text alone: cut, waiting or failed."""
         run = self._started.run
         if is_cut:
             path = f"/api/v1/sessions/{run.session_id}/messages"
-            return f"The answer was cut here; the whole is at {self._tool_call.address(path)}."
+            return f"The answer was cut here; the full text is at {self._tool_call.address(path)}."
         if status == "waiting":
-            calls = ", ".join(call.tool for call in self._asked.values())
+            calls = ", ".join(call.tool for call in self._requests.values())
             path = f"/api/v1/runs/{run.run_id}/decisions"
             return (
                 f"A person must allow this first: {calls}. Decide in DataAgent, or at "
-                f"{self._tool_call.address(path)}, then ask on in session {run.session_id}."
+                f"{self._tool_call.address(path)}, then ask again in session {run.session_id}."
             )
         error = self._answer.error
         if error is not None:

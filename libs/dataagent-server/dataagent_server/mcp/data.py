@@ -1,7 +1,7 @@
-"""`list_sources`, `describe_table`, `run_sql`: governed data without a model in between.
+"""The tools `list_sources`, `describe_table` and `run_sql`: governed data without a model.
 
-The same path, guard and policies as every other query (`DataService`), for the key's user. A
-statement whose request is cancelled is stopped in the engine. Above: `endpoint.py`.
+They use the same guard and policies as every other query (`DataService`), for the key's user. A
+statement whose request is cancelled is stopped in the engine.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class ListSources:
     )
 
     async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
-        """Each source with as many of its tables as are listed."""
+        """Each source with its tables, up to a limit."""
         NoArguments.model_validate(arguments)
         data, reader = await _data_of(tool_call)
         found = await data.sources.list_for(reader)
-        listed = SourceList(sources=[await _summary(data, each, reader) for each in found])
-        return ToolOutput(_json(listed), listed)
+        result = SourceList(sources=[await _summary(data, each, reader) for each in found])
+        return ToolOutput(_json(result), result)
 
 
 class DescribeTable:
@@ -71,11 +71,11 @@ class DescribeTable:
 
     async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """The table as the caller may see it."""
-        asked = TableArguments.model_validate(arguments)
+        wanted = TableArguments.model_validate(arguments)
         data, reader = await _data_of(tool_call)
-        source = await data.source(reader, asked.source)
+        source = await data.source(reader, wanted.source)
         catalogue = await data.catalogue(source, reader)
-        table = find_table(catalogue, asked.table)
+        table = find_table(catalogue, wanted.table)
         described = TableDescription(
             source=source.name,
             dialect=catalogue.dialect,
@@ -93,7 +93,7 @@ class RunSql:
         title="Run SQL",
         description=(
             "Run one read-only SELECT. Row filters, masks and grants of the administrators apply. "
-            "Returns the exact row count and the first rows; the whole result is kept at `url` "
+            "Returns the exact row count and the first rows; the whole result is stored at `url` "
             "(add ?format=csv, xlsx, parquet or json)."
         ),
         input_schema=schema_of(SqlArguments),
@@ -102,7 +102,7 @@ class RunSql:
     )
 
     async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
-        """Run it, keep the result, and show its beginning."""
+        """Run the statement, store its result, and return its first rows."""
         asked = SqlArguments.model_validate(arguments)
         data, reader = await _data_of(tool_call)
         source = await data.source(reader, asked.source)
@@ -123,7 +123,7 @@ async def _data_of(tool_call: ToolCallContext) -> tuple[DataService, Reader]:
 
 
 async def _summary(data: DataService, source: Source, reader: Reader) -> SourceSummary:
-    """A source with its tables; one that does not answer says why and spoils nothing."""
+    """A source with its tables, or with the problem if it does not answer."""
     summary = SourceSummary(
         source_id=source.source_id,
         name=source.name,

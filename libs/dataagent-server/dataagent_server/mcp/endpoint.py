@@ -1,14 +1,9 @@
-"""The door itself: the MCP SDK's server over streamable HTTP, for callers who are known.
+"""The MCP SDK's server over streamable HTTP, for authenticated callers, with limits per user.
 
-Both eras of the protocol are spoken. A client of the older one has a session in this process, bound
+Both eras of the protocol are served. A client of the older one has a session in this process, bound
 to the caller that opened it; where several processes share the work there are no sessions, so that
-any of them can answer. Who is asking was settled before (`route.py`). Not here: what the tools do.
-
-How many MCP sessions each user has open.
-
-The SDK keeps the sessions and has a limit for all of them together; whose they are is counted here,
-by the requests that open, use and end them. A session without a request for `idle_seconds` is ended
-by the SDK and no longer counted.
+any of them can answer. The SDK owns the sessions and limits their total; `UserSessions` counts them
+per user, by the requests that open, use and end them.
 """
 
 from __future__ import annotations
@@ -48,17 +43,17 @@ _RETRY_AFTER_SECONDS = 60
 @dataclass(slots=True)
 class _OpenSession:
     user_id: str
-    requests: int = 0  # under way
+    requests: int = 0  # active
     used_at: float = field(default_factory=time.monotonic)
 
 
 class UserSessions:
-    """Passes requests on to the SDK's sessions, within each user's share of them."""
+    """The SDK's sessions, limited per user."""
 
     def __init__(
         self, manager: StreamableHTTPSessionManager, *, per_user: int, idle_seconds: float
     ) -> None:
-        """`per_user` is how many sessions one user may have open; 0 is any number."""
+        """A user may have `per_user` open sessions; one unused for `idle_seconds` has ended."""
         self._manager = manager
         self._per_user = per_user
         self._idle_seconds = idle_seconds
@@ -71,7 +66,7 @@ class UserSessions:
         """Serve a request of the user's.
 
         Raises:
-            UserLimit: it would open a session, and the user has as many as one may.
+            UserLimit: it would open a session, and the user has as many as allowed.
         """
         session_id = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
         if session_id is not None:
@@ -91,7 +86,7 @@ class UserSessions:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
                 if opened is not None:
-                    self._count_session(user_id)
+                    self._end_opening(user_id)
                     self._open[opened] = _OpenSession(user_id, requests=1)
             await send(message)
 
@@ -100,12 +95,12 @@ class UserSessions:
             await self._manager.handle_request(scope, receive, watch)
         finally:
             if opened is None:
-                self._count_session(user_id)
+                self._end_opening(user_id)
             else:
                 self._touch(opened)
 
-    def _count_session(self, user_id: str) -> None:
-        """An attempt to open a session is over."""
+    def _end_opening(self, user_id: str) -> None:
+        """Count an attempt to open a session as finished."""
         self._opening[user_id] -= 1
         if not self._opening[user_id]:
             del self._opening[user_id]
@@ -136,9 +131,9 @@ class UserSessions:
             session.used_at = time.monotonic()
 
     def _check(self, user_id: str) -> None:
-        if not self._per_user:
-            return
-        used = self._opening[user_id] + sum(each.user_id == user_id for each in self._living())
+        used = self._opening[user_id] + sum(
+            each.user_id == user_id for each in self._open_sessions()
+        )
         if used >= self._per_user:
             raise UserLimit(
                 f"You have {used} MCP sessions open, as many as one user may. End one with "
@@ -148,8 +143,8 @@ class UserSessions:
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )
 
-    def _living(self) -> list[_OpenSession]:
-        """The open sessions; those that were idle for too long have ended."""
+    def _open_sessions(self) -> list[_OpenSession]:
+        """The open sessions, without those that were idle for too long."""
         oldest = time.monotonic() - self._idle_seconds
         ended = [
             session_id
@@ -162,7 +157,7 @@ class UserSessions:
 
 
 def _opens_session(scope: Scope) -> bool:
-    """Whether the SDK would make a session for a request that names none."""
+    """Whether the SDK would open a session for a request that names none."""
     version = Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)
     return version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -174,6 +169,7 @@ _INSTRUCTIONS = (
 )
 _MOST_BODY = 4 * 1024 * 1024
 _MOST_SESSIONS = 1_000
+MAX_SESSIONS_PER_USER = 100
 _IDLE_SECONDS = 30 * 60.0
 _ENDED = "The login or key of this connection has ended."
 
@@ -192,26 +188,26 @@ def make_sdk_server(tools: Sequence[EndpointTool]) -> Server[Any]:
 
 
 class McpEndpoint:
-    """What answers at `/mcp`."""
+    """The server behind `/mcp`."""
 
     def __init__(self, container: Container, server: Server[Any]) -> None:
         self._container = container
         self._manager = StreamableHTTPSessionManager(
             server,
             stateless=container.core.peers.bus.is_shared,
-            max_request_body_size=min(_MOST_BODY, container.settings.max_body_bytes),
+            max_request_body_size=_MOST_BODY,
             max_sessions=_MOST_SESSIONS,
             session_idle_timeout=_IDLE_SECONDS,
         )
         self._sessions = UserSessions(
             self._manager,
-            per_user=container.settings.max_mcp_sessions_per_user,
+            per_user=MAX_SESSIONS_PER_USER,
             idle_seconds=_IDLE_SECONDS,
         )
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Be open; at the end every session is closed."""
+        """Run the session manager; at the end every session is closed."""
         async with self._manager.run():
             yield
 
@@ -224,17 +220,17 @@ class McpEndpoint:
 async def open_endpoint(
     container: Container, server: Server[Any] | None = None
 ) -> AsyncGenerator[McpEndpoint]:
-    """The door, as long as it is open; with our tools behind it, or with another server."""
+    """An endpoint with our tools, or with another server, open for the context's duration."""
     endpoint = McpEndpoint(container, server or make_sdk_server(TOOLS))
     async with endpoint.running():
         yield endpoint
 
 
 class _Exchange(Response):
-    """One request and its answer, which may be a long stream; it holds one of the server's slots.
+    """One request and its response, which may be a long stream; holds a connection slot.
 
-    It ends early when its caller may not be here any more, and a stream that waits for news when
-    the server shuts down. Calls under way are let end: they see to that themselves.
+    It ends early when its caller's login or key ends, and, if it is a stream of notifications, when
+    the server shuts down. Active calls end by themselves.
     """
 
     def __init__(self, container: Container, sessions: UserSessions, caller: Principal) -> None:
@@ -242,11 +238,11 @@ class _Exchange(Response):
         self._container = container
         self._sessions = sessions
         self._caller = caller
-        self._out = asyncio.Event()
+        self._revoked = asyncio.Event()
         self._has_begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve it; 503 or 429 without room."""
+        """Serve it; 503 or 429 without a free slot."""
         scope["user"] = _owner(self._caller)
         capacity = self._container.capacity
         try:
@@ -271,7 +267,7 @@ class _Exchange(Response):
             scope, receive, watched, user_id=self._caller.user_id
         )
         work = asyncio.create_task(handling)
-        ends = [asyncio.create_task(self._out.wait())]
+        ends = [asyncio.create_task(self._revoked.wait())]
         if Request(scope).method == "GET":
             ends.append(asyncio.create_task(self._container.closing.wait()))
         try:
@@ -287,12 +283,12 @@ class _Exchange(Response):
             await error_response(NotAuthenticated(_ENDED))(scope, receive, send)
 
     async def _close_revoked(self) -> None:
-        """End: the caller may not be here any more."""
-        self._out.set()
+        """End the exchange: the caller's login or key has ended."""
+        self._revoked.set()
 
 
 def _owner(caller: Principal) -> AuthenticatedUser:
-    """The caller as the SDK knows people: whoever opened a session is the one who may use it."""
+    """The caller as the SDK identifies users: only who opened a session may use it."""
     key = caller.credential_ref.key_id if caller.credential_ref else None
     token = AccessToken(
         token="", client_id=f"{caller.via}:{key or ''}", scopes=[], subject=caller.user_id

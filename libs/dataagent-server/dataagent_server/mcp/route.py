@@ -1,13 +1,9 @@
-"""`/mcp`: who may come in, and from where.
+"""The route `/mcp`: the caller is authenticated, foreign pages are refused, the endpoint answers.
 
-The caller is known before anything is read, as at every other address. A request that a web page
-sent is let in only from pages that are trusted, or from this machine: a page whose name was pointed
-at the server (DNS rebinding) has an address of its own in `Host` and `Origin`.
+A request of a web page is accepted from trusted origins and from this machine only: a page whose
+name was pointed at the server (DNS rebinding) shows its own name in `Host` and `Origin`.
 
-Who keeps the door: it is opened when the first visitor knocks, and closed with the server.
-
-The MCP library takes a second to load, which nobody should wait for who does not use it. Above:
-`main.py` and `route.py`. Below: `endpoint.py`, which is loaded here and nowhere else.
+The endpoint opens at the first request, because the MCP library takes a second to load.
 """
 
 from __future__ import annotations
@@ -35,40 +31,40 @@ if TYPE_CHECKING:
 
 
 class LazyMcpEndpoint:
-    """Has the door, once somebody came."""
+    """The MCP endpoint, opened by its first request."""
 
     def __init__(
         self, container: Container, make_server: Callable[[], Server[Any]] | None = None
     ) -> None:
-        """`make_server` puts another server than ours behind the door."""
+        """`make_server` replaces our MCP server."""
         self._container = container
         self._make_server = make_server
         self._endpoint: asyncio.Future[McpEndpoint] | None = None
-        self._holding: asyncio.Task[None] | None = None
-        self._leaving = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
 
     async def answer(self, caller: Principal) -> Response:
         """The response to a request of the caller's."""
         if self._endpoint is None:
             self._endpoint = asyncio.get_running_loop().create_future()
-            self._holding = asyncio.create_task(self._hold(self._endpoint), name="mcp-door")
+            self._task = asyncio.create_task(self._serve(self._endpoint), name="mcp-endpoint")
         endpoint = await asyncio.shield(self._endpoint)
         return endpoint.answer(caller)
 
     async def aclose(self) -> None:
-        """Close the door and every session behind it."""
-        self._leaving.set()
-        if self._holding is not None:
-            await self._holding
+        """Close the endpoint and all its sessions."""
+        self._closing.set()
+        if self._task is not None:
+            await self._task
 
-    async def _hold(self, opened: asyncio.Future[McpEndpoint]) -> None:
-        """Open the door and close it: both have to happen in the same task."""
+    async def _serve(self, opened: asyncio.Future[McpEndpoint]) -> None:
+        """Open the endpoint and close it, in one task as its task groups require."""
         try:
             library = await asyncio.to_thread(import_module, "dataagent_server.mcp.endpoint")
             server = self._make_server() if self._make_server else None
             async with library.open_endpoint(self._container, server) as endpoint:
                 opened.set_result(endpoint)
-                await self._leaving.wait()
+                await self._closing.wait()
         except Exception as error:
             if opened.done():
                 raise
@@ -77,7 +73,7 @@ class LazyMcpEndpoint:
 
 @asynccontextmanager
 async def open_lazy_endpoint(container: Container) -> AsyncGenerator[LazyMcpEndpoint]:
-    """The keeper of a server's door."""
+    """The endpoint of a server, closed at the end."""
     endpoint = LazyMcpEndpoint(container)
     try:
         yield endpoint
@@ -89,10 +85,10 @@ router = APIRouter(route_class=PrivateRoute)
 
 
 def refuse_foreign_page(request: Request) -> None:
-    """Let programs in, and pages that are trusted or of this machine.
+    """Accept programs, trusted origins and pages of this machine.
 
     Raises:
-        Denied: a page of another site is behind the request.
+        Denied: a page of another site sent the request.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host")
     trusted = container_of(request).settings.trusted_origins
@@ -101,8 +97,8 @@ def refuse_foreign_page(request: Request) -> None:
     if is_same_origin(origin, host) and is_unforgeable_host(host):
         return
     raise Denied(
-        "A page of another site sent this request. Name its origin in DATAAGENT_CORS_ORIGINS if it "
-        "may ask."
+        "A page of another site sent this request. Name its origin in DATAAGENT_CORS_ORIGINS to "
+        "allow it."
     )
 
 
@@ -121,7 +117,7 @@ router.add_api_route(
     "/mcp",
     mcp_endpoint,
     methods=["GET", "POST", "DELETE"],
-    operation_id="mcp_door",
+    operation_id="mcp_endpoint",
     include_in_schema=False,
     response_model=None,
     dependencies=[Depends(refuse_foreign_page)],

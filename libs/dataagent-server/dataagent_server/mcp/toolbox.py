@@ -1,9 +1,8 @@
-"""Tools behind the door: what one is, and how a call of one goes.
+"""Tools of the MCP endpoint: their interface, and how a call is run.
 
-A call is checked against the tool's own arguments, run for the caller, kept within a size, and
-noted in the audit log (who, which tool, how it ended; never what with). What goes wrong is a result
-that says so in our words, for a model to act on, and never an exception of ours. Above:
-`endpoint.py`. Below: the tools, `ask.py` and `data.py`.
+A call's arguments are validated, its result is limited in size, and the audit log records who
+called which tool with what outcome, never the arguments. A failure is a result in words that a
+model can act on, never an exception.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Report = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class ToolCallContext:
-    """One call: on whose behalf, with what, and how to tell how far it is."""
+    """One call: its caller, the server it reaches, and how to report progress."""
 
     container: Container
     caller: Principal
@@ -45,13 +44,13 @@ class ToolCallContext:
     report: Report
 
     def address(self, path: str) -> str:
-        """A path of this server as a client can fetch it."""
+        """The URL of a path of this server, as a client can fetch it."""
         return self.base_url.rstrip("/") + path
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives back: the same twice, for people and for programs."""
+    """A tool's result, as text and as data."""
 
     text: str
     structured: BaseModel
@@ -60,25 +59,25 @@ class ToolOutput:
 
 
 class EndpointTool(Protocol):
-    """A tool behind the door."""
+    """A tool of the endpoint."""
 
     @property
     def definition(self) -> wire.Tool:
-        """As clients see it."""
+        """The tool as clients see it."""
         ...
 
     async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
-        """Do it.
+        """Run a call.
 
         Raises:
-            ValidationError: the arguments do not fit.
-            DataAgentError: why it cannot be done.
+            ValidationError: the arguments are invalid.
+            DataAgentError: the call failed.
         """
         ...
 
 
 def schema_of(model: type[BaseModel], *, of_output: bool = False) -> dict[str, Any]:
-    """A model's JSON schema, without the names that only Python needs."""
+    """A model's JSON schema, without the titles that pydantic adds."""
     return _bare(model.model_json_schema(mode="serialization" if of_output else "validation"))
 
 
@@ -98,43 +97,43 @@ def _bare(schema: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of a door, by name."""
+    """The endpoint's tools, by name."""
 
     tools: Sequence[EndpointTool]
     _by_name: dict[str, EndpointTool] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Sort the tools by name."""
+        """Index the tools by name."""
         named = {tool.definition.name: tool for tool in self.tools}
         object.__setattr__(self, "_by_name", named)
 
     async def list(
         self, _: Context, __: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
-        """What there is; the same for everyone."""
+        """All tools, the same for every caller."""
         return wire.ListToolsResult(tools=[tool.definition for tool in self.tools])
 
     async def call(
-        self, context: Context, asked: wire.CallToolRequestParams
+        self, context: Context, request: wire.CallToolRequestParams
     ) -> wire.CallToolResult:
-        """Run one call; cancelling it cancels what it does.
+        """Run one call; cancelling it cancels its work.
 
         Raises:
-            MCPError: there is no such tool.
+            MCPError: unknown tool.
         """
-        tool = self._by_name.get(asked.name)
+        tool = self._by_name.get(request.name)
         if tool is None:
             known = ", ".join(self._by_name)
-            message = f"There is no tool {asked.name[:80]!r}. There are: {known}."
+            message = f"There is no tool {request.name[:80]!r}. Use one of: {known}."
             raise MCPError(wire.INVALID_PARAMS, message)
         tool_call = _tool_call_context(context)
         started = time.perf_counter()
         outcome: AuditOutcome = "failed"
         reason = "cancelled"
         try:
-            given = await tool.run(tool_call, asked.arguments or {})
-            outcome, reason = ("failed", "run") if given.is_error else ("success", "")
-            return _result(given)
+            output = await tool.run(tool_call, request.arguments or {})
+            outcome, reason = ("failed", "run") if output.is_error else ("success", "")
+            return _result(output)
         except ValidationError as error:
             reason = "bad_input"
             return failure(validation_message(error.errors()), reason)
@@ -145,14 +144,14 @@ class Toolbox:
             raise
         except Exception:
             reason = "internal_error"
-            logger.exception("a tool behind /mcp failed")
+            logger.exception("a tool of /mcp failed")
             return failure(_BROKEN, reason)
         finally:
-            _note(tool_call, asked.name, outcome, reason, seconds=time.perf_counter() - started)
+            _note(tool_call, request.name, outcome, reason, seconds=time.perf_counter() - started)
 
 
 def failure(message: str, code: str) -> wire.CallToolResult:
-    """A call that failed, in words a model can act on."""
+    """The result of a failed call, in words a model can act on."""
     return wire.CallToolResult(
         content=[wire.TextContent(text=message)],
         is_error=True,
@@ -160,30 +159,30 @@ def failure(message: str, code: str) -> wire.CallToolResult:
     )
 
 
-def _result(given: ToolOutput) -> wire.CallToolResult:
-    structured = given.structured.model_dump(mode="json", by_alias=True)
-    size = len(given.text.encode()) + len(given.structured.model_dump_json().encode())
-    if size > 2 * MOST_RESULT_BYTES:  # the tools cut what can be cut; this is what cannot
+def _result(output: ToolOutput) -> wire.CallToolResult:
+    structured = output.structured.model_dump(mode="json", by_alias=True)
+    size = len(output.text.encode()) + len(output.structured.model_dump_json().encode())
+    if size > 2 * MOST_RESULT_BYTES:  # tools cut rows and text themselves
         return failure(
             f"The result has {size} bytes; at most {MOST_RESULT_BYTES} are sent. Ask for less.",
             "result_too_large",
         )
     return wire.CallToolResult(
-        content=[wire.TextContent(text=given.text), *given.links],
+        content=[wire.TextContent(text=output.text), *output.links],
         structured_content=structured,
-        is_error=given.is_error,
+        is_error=output.is_error,
     )
 
 
 def _tool_call_context(context: Context) -> ToolCallContext:
     request = context.request
     assert request is not None  # noqa: S101 every call comes over HTTP
-    told = 0
+    reported = 0
 
     async def report(what: str) -> None:
-        nonlocal told
-        told += 1
-        await context.session.report_progress(told, message=what)
+        nonlocal reported
+        reported += 1
+        await context.session.report_progress(reported, message=what)
 
     caller: Principal = request.state.principal
     return ToolCallContext(container_of(request), caller, str(request.base_url), report)

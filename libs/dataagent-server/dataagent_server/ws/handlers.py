@@ -1,9 +1,7 @@
-"""One client on one session: what it says becomes calls of the core, what runs say goes to it.
+"""One authenticated client on one session: its commands, and the events sent to it.
 
-Two sides share a socket: the reader turns frames into commands, the writer follows the session's
-ledger. Neither owns a run; when the client leaves, both end and the run goes on. Above:
-`handshake.py` (who may come in). Below: `protocol.py` (shapes), `outbox.py` (sending), the core's
-services.
+The reader executes commands; the writer follows the session's ledger. Neither owns a run: when the
+client leaves, both end and the run goes on.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from dataagent_core.errors import (
 )
 from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
-from dataagent_server.deps.chat import start_run
+from dataagent_server.deps.chat import MAX_MESSAGE_BYTES, start_run
 from dataagent_server.deps.connections import DeliveryProgress
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.rate import TokenBucket
@@ -75,7 +73,7 @@ class WebSocketChatHandler:
         self._session_id = session_id
         self._owner = principal.user_id
         self._principal = principal
-        self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
+        self._max_frame = MAX_MESSAGE_BYTES * _LONGEST_ESCAPE
         self._progress = DeliveryProgress(0)
         self._writer: asyncio.Task[None] | None = None
         self._notices: dict[str, bytes] = {}
@@ -85,7 +83,7 @@ class WebSocketChatHandler:
         self._turn = asyncio.Lock()
 
     async def serve(self, after: int | None) -> None:
-        """Greet, then read and write until the client leaves."""
+        """Send `connected`, then read and write until the client leaves."""
         last_seq = await self._runs.last_seq(self._session_id)
         active = await self._runs.active_run(self._session_id)
         await self._outbox.send(
@@ -117,10 +115,10 @@ class WebSocketChatHandler:
                 await self._outbox.send(protocol.error_frame(error))
             await self._outbox.close(NO_SUCH_SESSION, error.code)
         except DataAgentError as error:
-            logger.warning("a reader was dropped: %s", error.message)
+            logger.warning("a socket was closed: %s", error.message)
             await self._outbox.close(TRY_AGAIN_LATER, error.code)
         except Exception:
-            logger.exception("a reader was dropped")
+            logger.exception("a socket was closed by an error")
             await self._outbox.close(TRY_AGAIN_LATER, "internal_error")
 
     async def _send_events(self, burst: Sequence[Entry]) -> None:
@@ -129,10 +127,10 @@ class WebSocketChatHandler:
         self._progress.advance(burst[-1].seq)
 
     def notify(self, about: str, frame: bytes) -> None:
-        """Send a notice soon; of several about one thing that wait, the last. Does not wait."""
+        """Send a notice without waiting; a newer one about the same thing replaces it."""
         if self._is_closed:
             return
-        self._notices.pop(about, None)  # what is said last comes last
+        self._notices.pop(about, None)  # the newest goes to the end
         self._notices[about] = frame
         if self._notifier is None or self._notifier.done():
             self._notifier = asyncio.create_task(self._send_notices())
@@ -143,18 +141,18 @@ class WebSocketChatHandler:
                 await self._outbox.send(self._notices.pop(next(iter(self._notices))))
 
     async def finish(self) -> None:
-        """Send what is committed, then close: the server ends."""
+        """Send what is committed, then close, at shutdown."""
         with suppress(TimeoutError, DataAgentError):
             async with asyncio.timeout(_FINISH_SECONDS):
                 await self._progress.reach(await self._runs.last_seq(self._session_id))
-        with suppress(TimeoutError):  # who does not read is cut off with all the others
+        with suppress(TimeoutError):  # a client that does not read is reset later
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._outbox.close(SERVICE_RESTART, "The server is shutting down.")
 
     async def close_revoked(self) -> None:
-        """Close: the client may not be here any more. Nothing is sent or carried out from now on.
+        """Close a socket whose login or key has ended; further commands are ignored.
 
-        The run goes on, as for everyone who leaves.
+        Its run goes on, as after any disconnect.
         """
         self._is_closed = True
         if self._writer is not None:
@@ -167,7 +165,7 @@ class WebSocketChatHandler:
     # -- in ---------------------------------------------------------------------------------
 
     async def _read(self) -> None:
-        """Carry out what the client says until it leaves; bad input is answered, not punished."""
+        """Execute commands until the client leaves; bad input is answered with an error."""
         loop = asyncio.get_running_loop()
         bucket = TokenBucket(
             rate_per_second=_COMMANDS_PER_SECOND, burst=_COMMAND_BURST, now=loop.time()
@@ -176,7 +174,7 @@ class WebSocketChatHandler:
         while (message := await self._websocket.receive())["type"] == "websocket.receive":
             count += 1
             delay = bucket.delay(loop.time())
-            if delay or count % _YIELD_EVERY == 0:  # a flood waits; others do not wait for it
+            if delay or count % _YIELD_EVERY == 0:  # a flood delays its sender alone
                 await asyncio.sleep(delay)
             if self._is_closed:
                 continue
@@ -197,7 +195,7 @@ class WebSocketChatHandler:
         except Exception:
             logger.exception("a command failed")
             await self._refuse(
-                _CommandFailed("The command failed; the server's log has why."), command
+                _CommandFailed("The command failed. The server's log has the reason."), command
             )
 
     async def _refuse(self, error: DataAgentError, command: Command | None) -> None:
@@ -236,7 +234,7 @@ class WebSocketChatHandler:
         await self._runs.decide(active.run_id, request_id, decision, owner=self._owner)
 
     async def _only_request(self, run_id: str) -> str:
-        """The one request a run waits with.
+        """The request of a run that waits for exactly one.
 
         Raises:
             RequestNotFound: there is none.
@@ -258,12 +256,12 @@ class WebSocketChatHandler:
             await self._runs.cancel(command.run_id, owner=self._owner)
 
     async def cancel_abandoned_run(self) -> None:
-        """Stop the session's run: its last reader has left and the operator asked for this."""
+        """Stop the session's run, for DATAAGENT_ON_DISCONNECT=cancel."""
         with suppress(NothingToCancel, SessionNotFound):
             await self._runs.cancel_session(self._session_id, owner=self._owner)
 
 
 class _CommandFailed(DataAgentError):
-    """A failure of ours, told to a client without its inside."""
+    """An internal failure, without its details."""
 
     code = "internal_error"

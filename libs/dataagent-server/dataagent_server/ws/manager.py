@@ -1,13 +1,11 @@
-"""Which sockets are open, whose they are, and how many there may be.
+"""The open sockets by session, their users, and the limit on their number.
 
-Counted by connection: several tabs may watch one session, and one tab's end is not the other's. All
-of it happens on the event loop without an `await` in between, which is what keeps it consistent.
+Counts connections: several tabs may watch one session. Every change happens on the event loop
+without an `await` in between, so the counts stay consistent.
 
-A program that runs agents beside its sockets has here what a turn needs: events go out with
-`send_event`, decisions come in with `resolve_decision`, and `start_task` begins a turn that
-`cancel_task` can stop. In this server a run does all that itself, whatever becomes of its sockets
-(`dataagent_core.runs`), and the manager only counts. Who has to go because their user may not be
-here any more is `deps/connections.py`'s business. Above: `handshake.py`.
+For programs that run agents beside their sockets, `send_event` sends events, `resolve_decision`
+receives decisions, and `start_task` begins a turn that `cancel_task` stops. In this server runs
+have their own service (`dataagent_core.runs`), independent of sockets.
 """
 
 from __future__ import annotations
@@ -35,12 +33,12 @@ _FULL = "Service temporarily unavailable, please try again later"
 
 FinishSocket = Callable[[], Awaitable[None]]
 NotifySocket = Callable[[str, bytes], None]
-"""Sends a notice soon, without waiting; of several about one thing the last."""
+"""Sends a notice without waiting; a newer one about the same thing replaces it."""
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One open socket. `user_id` is None until it is known whose it is."""
+    """One open socket. `user_id` is None until the client is authenticated."""
 
     connection_id: str
     session_id: str
@@ -54,7 +52,7 @@ class Connection:
 
 @dataclass(slots=True, eq=False)
 class _PendingDecision:
-    """A decision that somebody waits for; `request_id` None: any of the session's."""
+    """A caller waiting for a decision; with `request_id` None for any of the session's."""
 
     request_id: str | None
     decision: asyncio.Future[dict[str, Any] | None] = field(
@@ -66,7 +64,7 @@ class ConnectionManager:
     """The open sockets, by session."""
 
     def __init__(self, max_connections: int = 200, *, capacity: Capacity | None = None) -> None:
-        """`capacity` counts other connections with these, and has a limit of its own."""
+        """`capacity`, if given, is shared with other connections and replaces `max_connections`."""
         self._capacity = capacity or Capacity(max_connections)
         self._connections: dict[str, Connection] = {}
         self._by_session: dict[str, set[str]] = {}
@@ -82,7 +80,7 @@ class ConnectionManager:
     # -- sockets ------------------------------------------------------------------------------
 
     async def connect(self, websocket: WebSocket, session_id: str) -> bool:
-        """Accept a socket; False, without accepting it, if as many are open as may be."""
+        """Accept a socket; False, without accepting it, at the limit."""
         outbox = Outbox(websocket)
         try:
             connection = self.open(session_id, outbox)
@@ -96,7 +94,7 @@ class ConnectionManager:
         return True
 
     def disconnect(self, session_id: str) -> None:
-        """Forget the session's sockets, and end what was begun or waited for on their behalf."""
+        """Drop the session's sockets, its pending decisions and its task."""
         for connection in self.of_session(session_id):
             self.close(connection)
         for pending in self._pending.pop(session_id, ()):
@@ -111,13 +109,13 @@ class ConnectionManager:
         """Whether one more socket may be opened.
 
         Raises:
-            HTTPException: 503, as many are open as may be.
+            HTTPException: 503, the limit is reached.
         """
         if self._capacity.used >= self._capacity.limit:
             raise HTTPException(503, _FULL, headers={"Retry-After": "5"})
 
     def open(self, session_id: str, outbox: Outbox | None = None) -> Connection:
-        """Count a socket in, before it is accepted.
+        """Register a socket, before it is accepted.
 
         Raises:
             TooManyConnections: the server is full.
@@ -129,12 +127,12 @@ class ConnectionManager:
         return connection
 
     def expect_auth(self, connection: Connection) -> None:
-        """Let a client in that will say who it is in its first message.
+        """Accept a client that will authenticate in its first message.
 
         Such clients may hold half of the slots, so that strangers cannot take them all.
 
         Raises:
-            TooManyConnections: too many of them wait already.
+            TooManyConnections: they hold half already.
         """
         if self._count_unauthenticated() >= max(1, self._capacity.limit // 2):
             raise TooManyConnections(
@@ -143,17 +141,17 @@ class ConnectionManager:
         connection.awaits_auth = True
 
     def identify(self, connection: Connection, principal: Principal) -> None:
-        """Note whose a socket is, and count it for them.
+        """Assign a socket to its user, and count it for them.
 
         Raises:
-            UserLimit: the user holds as many connections as one may.
+            UserLimit: the user holds as many connections as allowed.
         """
         self._capacity.assign(principal.user_id)
         connection.user_id = principal.user_id
         connection.tenant_id = principal.tenant_id
 
     def close(self, connection: Connection) -> None:
-        """Count a socket out; a second time does nothing."""
+        """Unregister a socket; a second call does nothing."""
         if self._connections.pop(connection.connection_id, None) is None:
             return
         self._capacity.release(connection.user_id)
@@ -166,10 +164,10 @@ class ConnectionManager:
         """The sockets that watch a session."""
         return [self._connections[key] for key in self._by_session.get(session_id, ())]
 
-    # -- turns of a program's own -------------------------------------------------------------
+    # -- turns of other programs --------------------------------------------------------------
 
     async def send_event(self, session_id: str, event: ExecutionEvent) -> None:
-        """Send an event to the session's sockets; one whose client is gone is forgotten."""
+        """Send an event to the session's sockets; those of clients that have left are dropped."""
         frame = event_frame(event)
         for connection in self.of_session(session_id):
             if connection.outbox is None:
@@ -200,14 +198,14 @@ class ConnectionManager:
             self._forget(session_id, pending)
 
     def resolve_decision(self, session_id: str, decision: dict[str, Any]) -> None:
-        """Pass a decision on to who waits for it: by its `request_id`, else to who waits longest.
+        """Deliver a decision to the waiter for its `request_id`, else to the longest-waiting one.
 
-        If nobody does yet, one that names its request is kept for who will.
+        If there is no waiter yet, a decision that names its request is stored for it.
         """
         request_id = decision.get("request_id")
         for pending in self._pending.get(session_id, ()):
-            is_meant = request_id is None or pending.request_id in (None, request_id)
-            if is_meant and not pending.decision.done():
+            is_addressed = request_id is None or pending.request_id in (None, request_id)
+            if is_addressed and not pending.decision.done():
                 _resolve(pending, decision)
                 return
         if isinstance(request_id, str):
@@ -219,46 +217,45 @@ class ConnectionManager:
         """Begin a turn of the session, which `cancel_task` can stop.
 
         Raises:
-            SessionBusy: its turn before has not ended.
+            SessionBusy: its previous turn has not ended.
         """
         earlier = self._tasks.get(session_id)
         if earlier is not None and not earlier.done():
             coro.close()
-            raise SessionBusy("A turn of this session is under way. Wait for its end or cancel it.")
+            raise SessionBusy("A turn of this session is active. Wait for it or cancel it.")
         self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
         task = self._tasks[session_id] = asyncio.create_task(coro)
         return task
 
     async def cancel_task(self, session_id: str) -> bool:
-        """Stop the session's turn; False if none is under way."""
+        """Stop the session's turn; False if none is active."""
         task = self._tasks.get(session_id)
         return task is not None and task.cancel()
 
     def _forget(self, session_id: str, pending: _PendingDecision) -> None:
-        """Somebody waits no more."""
         waiting = self._pending.get(session_id, [])
         if pending in waiting:
             waiting.remove(pending)
             if not waiting:
                 del self._pending[session_id]
 
-    # -- all of them --------------------------------------------------------------------------
+    # -- all sockets --------------------------------------------------------------------------
 
     def notify_mcp_change(self, change: McpChange) -> None:
-        """Send a notice to the sockets of those whom a change of an MCP server concerns."""
+        """Notify the sockets of users whom a change of an MCP server concerns."""
         frame = mcp_changed_frame(change)
         for each in self._connections.values():
             if each.notify is not None and _concerns(change, each):
                 each.notify(f"{change.what} {change.server_id}", frame)
 
     async def finish_all(self) -> None:
-        """Let every socket send what is committed, and close it: the server ends."""
+        """Let every socket send what is committed, then close it, at shutdown."""
         finishing = [each.finish() for each in self._connections.values() if each.finish]
         await asyncio.gather(*finishing, return_exceptions=True)
 
     def _count_unauthenticated(self) -> int:
-        each = self._connections.values()
-        return sum(1 for one in each if one.awaits_auth and one.user_id is None)
+        connections = self._connections.values()
+        return sum(each.awaits_auth and each.user_id is None for each in connections)
 
 
 def _concerns(change: McpChange, connection: Connection) -> bool:

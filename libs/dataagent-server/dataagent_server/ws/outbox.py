@@ -1,14 +1,11 @@
-"""The one way out to a client's socket.
+"""Sends a client's messages over its socket, in order and with bounded memory.
 
-Sends UTF-8 JSON messages in order and waits while the client does not take them; who takes nothing
-for too long is cut off by the transport below (`dataagent_server/transport.py`), which wakes the
-waiting send with an error. So memory per client is bounded by one burst. Above: `handlers.py`.
+A send waits while the client does not read; the transport (`dataagent_server/transport.py`) resets
+a client that reads nothing for too long, which ends the wait with an error.
 
-WebSocket text frames as bytes, and the name under which our transport offers to send them. Pure.
-
-A server's frames are neither masked nor, here, compressed, so a frame is a short header and the
-payload. Events reach a socket as UTF-8 JSON already; framing them directly saves a decode, an
-encode and an object for each.
+A server's frames are neither masked nor, here, compressed: a frame is a short header and the
+payload. Events are UTF-8 JSON already; framing them here saves a decode, an encode and an object
+for each.
 """
 
 from __future__ import annotations
@@ -39,14 +36,14 @@ _BURST_BYTES = 64 * 1024
 
 
 class ClientGone(Exception):
-    """There is nobody to send to any more."""
+    """The client has disconnected."""
 
 
 class SocketTransport(Protocol):
     """What our transport offers beyond ASGI: several frames in one write."""
 
     async def send_frames(self, frames: bytes) -> None:
-        """Write whole frames when the client takes them; raises `OSError` when it is gone."""
+        """Write whole frames once the client can receive them; raises `OSError` after its end."""
         ...
 
 

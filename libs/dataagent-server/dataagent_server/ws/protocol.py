@@ -104,7 +104,7 @@ def _problem(error: ValidationError) -> str:
 
 
 def event_frame(event: ExecutionEvent) -> bytes:
-    """An event that belongs to no stored run."""
+    """An event of no stored run."""
     return _frame(event.event_type, event.data(), event.timestamp)
 
 
@@ -124,7 +124,7 @@ def accepted_frame(run_id: str, message_id: str, client_message_id: str | None) 
 
 
 def mcp_changed_frame(change: McpChange) -> bytes:
-    """An MCP server of the user's, or a shared one, was changed or is reached otherwise."""
+    """An MCP server of the user's, or a shared one, was changed."""
     return _frame(
         "mcp_changed",
         {"server_id": change.server_id, "name": change.name, "what": change.what},
@@ -137,7 +137,7 @@ def pong_frame() -> bytes:
 
 
 def error_frame(error: DataAgentError, client_message_id: str | None = None) -> bytes:
-    """A command could not be carried out; the connection lives on."""
+    """A command failed; the connection stays open."""
     data: dict[str, Any] = {
         "error": error.message,
         "error_code": error.code,

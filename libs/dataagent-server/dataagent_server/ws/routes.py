@@ -1,12 +1,8 @@
-"""`/ws/chat/{session_id}`: the route, and the room there is for sockets.
+"""`/ws/chat/{session_id}`: a socket's handshake, authentication and session.
 
-Over the limit a client gets HTTP 503 with `Retry-After` before a socket exists. Everything after
-that is a `Handshake`.
-
-One client from its handshake to its end: who is it, is the session theirs, then the chat.
-
-Refusals before the socket exists are HTTP answers in the error envelope; after it, an `error`
-message and a close code, which browsers can read.
+Over the limit a client gets HTTP 503 with `Retry-After` before a socket exists. Refusals before
+the handshake completes are HTTP responses in the error envelope; after it, an `error` message and
+a close code, which browsers can read.
 """
 
 from __future__ import annotations
@@ -52,13 +48,15 @@ from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.protocol import AuthCommand
 
 NOT_YOURS = 4403
+AUTH_SECONDS = 10.0
+"""How long a client may take to send its `auth` message."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}")
 _MAX_SEQ = 2**53
 
 
 class _HandshakeRefused(Exception):
-    """The visit ends with a close code."""
+    """The socket is closed with a code."""
 
     def __init__(self, code: int, error: DataAgentError) -> None:
         super().__init__(error.message)
@@ -67,7 +65,7 @@ class _HandshakeRefused(Exception):
 
 
 class Handshake:
-    """A client at the door."""
+    """One client, from its handshake to its end."""
 
     def __init__(
         self,
@@ -85,17 +83,17 @@ class Handshake:
         self._session_id = connection.session_id
 
     async def run(self) -> None:
-        """Let the client in and serve it until it leaves.
+        """Authenticate the client, open its session and serve it until it leaves.
 
         Raises:
-            ClientGone: it left on the way in.
+            ClientGone: it left before that.
         """
         refusal: NotAuthenticated | None = None
         principal: Principal | None = None
         try:
             after = _cursor(self._websocket.query_params)
             principal = await self._from_handshake()
-        except NotAuthenticated as error:  # told by close code, so the socket must exist first
+        except NotAuthenticated as error:  # sent as a close code, which needs an open socket
             refusal, after = error, None
         except DataAgentError as error:
             await deny(self._websocket, error, _STATUS.get(type(error), 503))
@@ -141,10 +139,10 @@ class Handshake:
             and not self._connections.of_session(self._session_id)
         )
 
-    # -- who is it --------------------------------------------------------------------------
+    # -- authentication ---------------------------------------------------------------------
 
     async def _from_handshake(self) -> Principal | None:
-        """The caller, if the handshake says who; None if an `auth` message has to."""
+        """The caller, by the handshake's credential; None if it has none."""
         credentials = read_credentials(self._websocket.headers)
         auth = self._container.auth
         if credentials.is_empty and not auth.is_disabled:
@@ -153,13 +151,13 @@ class Handshake:
         return await auth.authenticate(credentials, from_page=True)
 
     async def _from_first_message(self) -> Principal:
-        """The caller, from an `auth` message that has to come in time."""
+        """The caller, by an `auth` message, within a time limit."""
         try:
-            async with asyncio.timeout(self._container.settings.auth_timeout):
+            async with asyncio.timeout(AUTH_SECONDS):
                 while (command := await self._next_auth()) is None:
                     continue
         except TimeoutError:
-            late = NotAuthenticated("No `auth` message came in time.")
+            late = NotAuthenticated("No `auth` message arrived in time.")
             raise _HandshakeRefused(NOT_AUTHENTICATED, late) from None
         handshake = read_credentials(self._websocket.headers)
         credentials = Credentials(
@@ -173,7 +171,7 @@ class Handshake:
             raise _HandshakeRefused(TRY_AGAIN_LATER, error) from None
 
     async def _next_auth(self) -> AuthCommand | None:
-        """The next message if it is `auth`; any other is answered with an error."""
+        """The next message if it is `auth`; others are answered with an error."""
         message = await self._websocket.receive()
         if message["type"] != "websocket.receive":
             raise ClientGone
@@ -184,8 +182,8 @@ class Handshake:
             return None
         if isinstance(command, AuthCommand):
             return command
-        stranger = NotAuthenticated("Send an `auth` message first.")
-        await self._outbox.send(protocol.error_frame(stranger))
+        missing = NotAuthenticated("Send an `auth` message first.")
+        await self._outbox.send(protocol.error_frame(missing))
         return None
 
     def _identify(self, principal: Principal) -> None:
@@ -194,7 +192,7 @@ class Handshake:
         except UserLimit as error:
             raise _HandshakeRefused(TRY_AGAIN_LATER, error) from None
 
-    # -- is the session theirs --------------------------------------------------------------
+    # -- the session ------------------------------------------------------------------------
 
     async def _open_session(self, principal: Principal) -> None:
         """Find the caller's session, or create it under a fresh UUID."""
@@ -211,7 +209,7 @@ class Handshake:
                 await sessions.get(self._session_id, owner=principal.user_id)
         except SessionDeleted as error:
             raise _HandshakeRefused(NO_SUCH_SESSION, error) from None
-        except SessionNotFound as error:  # a UUID that is not there would have been created
+        except SessionNotFound as error:  # a new UUID would have been created
             raise _HandshakeRefused(NOT_YOURS if is_uuid else NO_SUCH_SESSION, error) from None
         except DataAgentError as error:
             raise _HandshakeRefused(TRY_AGAIN_LATER, error) from None
@@ -222,7 +220,7 @@ _STATUS: dict[type[DataAgentError], int] = {BadInput: 422, Denied: 403, TooManyC
 
 
 def _cursor(query: QueryParams) -> int | None:
-    """`?after=`: the last `seq` the client has seen, None if it wants what comes from now on.
+    """`?after=`: the last `seq` the client has seen; None for new events only.
 
     Raises:
         BadInput: not a number that can be a `seq`.
@@ -248,18 +246,18 @@ async def deny(websocket: WebSocket, error: DataAgentError, status: int) -> None
         media_type="application/json",
         headers=headers,
     )
-    with suppress(OSError):  # who has left needs no answer
+    with suppress(OSError):  # the client has left
         await websocket.send_denial_response(response)
 
 
 def add_socket_route(app: FastAPI) -> None:
-    """Open the door, and put up a sign everywhere else."""
+    """Add the chat socket, and a refusal for all other addresses."""
     app.router.routes.append(WebSocketRoute("/ws/chat/{session_id}", chat, name="ws_chat"))
-    app.router.routes.append(WebSocketRoute("/{path:path}", refuse_socket, name="ws_nowhere"))
+    app.router.routes.append(WebSocketRoute("/{path:path}", refuse_socket, name="ws_unknown"))
 
 
 async def refuse_socket(websocket: WebSocket) -> None:
-    """Refuse a socket at an address that has none."""
+    """Refuse a socket at an unknown address."""
     await deny(websocket, NotFound("There is no socket here. Use /ws/chat/{session_id}."), 404)
 
 

@@ -13,6 +13,7 @@ import pytest
 from dataagent_core.errors import BadInput
 from dataagent_core.events import TextEvent, event_to_wire
 from dataagent_core.runs.types import Entry
+from dataagent_server.api import streaming
 from dataagent_server.api.streaming import cursor, sse_text
 from tests.requirements import requirement
 
@@ -84,8 +85,11 @@ async def test_a_run_stream_ends_with_the_run(live: LiveServer) -> None:
     assert "id: 3\n" in rest.text
 
 
-async def test_a_quiet_stream_has_heartbeats(start_server: Callable[..., LiveServer]) -> None:
-    server = start_server(heartbeat_interval=0.05)
+async def test_a_quiet_stream_has_heartbeats(
+    start_server: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "HEARTBEAT_SECONDS", 0.05)
+    server = start_server()
     async with (
         server.socket() as socket,
         server.http() as client,

@@ -30,7 +30,7 @@ def test_every_setting_has_a_flag_and_help_shows_it(capsys: pytest.CaptureFixtur
     for name in ServerSettings.model_fields:
         flag = "--" + name.replace("_", "-")
         assert f"{flag} " in text or f"{flag}-file " in text or f"{flag}," in text, name
-    for title in ("where it listens", "how much", "storage"):
+    for title in ("Where it listens", "Capacity", "Storage"):
         assert f"\n{title}:" in text
 
 

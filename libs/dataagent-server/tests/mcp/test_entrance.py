@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
+from dataagent_server.main import MAX_BODY_BYTES
+from dataagent_server.mcp import endpoint
 from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
@@ -97,8 +99,11 @@ async def test_a_session_is_of_no_use_to_anyone_else(live: LiveServer) -> None:
         assert (await http.post("/mcp", json=asked, headers=ALICE)).status_code == 404
 
 
-async def test_a_user_has_a_share_of_the_sessions(start_server: Callable[..., LiveServer]) -> None:
-    server = start_server(max_mcp_sessions_per_user=2)
+async def test_a_user_has_a_share_of_the_sessions(
+    start_server: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "MAX_SESSIONS_PER_USER", 2)
+    server = start_server()
     session_ids = [(await hello(server, **ALICE)).headers["mcp-session-id"] for _ in range(2)]
     refused = await asyncio.gather(*(hello(server, **ALICE) for _ in range(5)))
     for answer in refused:
@@ -119,8 +124,10 @@ async def test_a_user_has_a_share_of_the_sessions(start_server: Callable[..., Li
 
 async def test_requests_that_open_no_session_are_not_counted(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(max_mcp_sessions_per_user=1)
+    monkeypatch.setattr(endpoint, "MAX_SESSIONS_PER_USER", 1)
+    server = start_server()
     async with httpx2.AsyncClient(base_url=server.url, timeout=WAIT_SECONDS) as http:
         for _ in range(3):
             bad = await http.post("/mcp", json={"jsonrpc": "2.0"}, headers={**ACCEPT, **ALICE})
@@ -128,15 +135,15 @@ async def test_requests_that_open_no_session_are_not_counted(
     assert (await hello(server, **ALICE)).status_code == 200
 
 
-async def test_a_body_over_the_limit_is_refused(start_server: Callable[..., LiveServer]) -> None:
-    server = start_server(max_body_bytes=2048)
+async def test_a_body_over_the_limit_is_refused(live: LiveServer) -> None:
+    piece = b" " * (MAX_BODY_BYTES // 4)
 
     async def pieces() -> AsyncGenerator[bytes]:
-        for _ in range(4):
-            yield b" " * 1024
+        for _ in range(5):
+            yield piece
 
-    async with httpx2.AsyncClient(base_url=server.url, headers={**ACCEPT, **ALICE}) as http:
-        whole = await http.post("/mcp", content=b" " * 4096)
+    async with httpx2.AsyncClient(base_url=live.url, headers={**ACCEPT, **ALICE}) as http:
+        whole = await http.post("/mcp", content=piece * 5)
         chunked = await http.post("/mcp", content=pieces())
     assert (whole.status_code, chunked.status_code) == (413, 413)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from dataagent_server.ws import routes
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ async def test_the_first_message_may_bring_the_key(live: LiveServer) -> None:
 @requirement("G12")
 async def test_a_client_that_does_not_say_who_it_is_is_closed_with_4401(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(auth_timeout=0.2)
+    monkeypatch.setattr(routes, "AUTH_SECONDS", 0.2)
+    server = start_server()
     async with server.socket(user=None, is_greeted=False) as socket:
         assert (await socket.next("error"))["data"]["error_code"] == "not_authenticated"
         assert await socket.closed() == 4401
@@ -68,8 +71,10 @@ async def test_a_wrong_key_in_the_handshake_is_closed_with_4401(live: LiveServer
 
 async def test_a_key_in_the_address_is_not_taken(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(auth_timeout=0.2)
+    monkeypatch.setattr(routes, "AUTH_SECONDS", 0.2)
+    server = start_server()
     address = f"{uuid.uuid4()}?api_key={ALICE}&token={ALICE}&X-API-Key={ALICE}"
     async with server.socket(address, user=None, is_greeted=False) as socket:
         await socket.next("error")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from dataagent_server import serve
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -136,8 +137,10 @@ async def test_a_hundred_users_are_answered_at_once(
 @requirement("G12")
 async def test_a_reader_that_stops_reading_is_cut_off_and_others_are_served(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(send_timeout=0.3)
+    monkeypatch.setattr(serve, "STALL_SECONDS", 0.3)
+    server = start_server()
     server.hold_little()
     big = "x" * 50_000
     async with server.socket() as watcher:
@@ -157,8 +160,10 @@ async def test_a_reader_that_stops_reading_is_cut_off_and_others_are_served(
 @requirement("G12")
 async def test_a_stream_that_is_not_read_is_cut_off(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(send_timeout=0.3)
+    monkeypatch.setattr(serve, "STALL_SECONDS", 0.3)
+    server = start_server()
     server.hold_little()
     big = "x" * 50_000
     async with server.socket() as watcher:

@@ -10,6 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from dataagent_core.events import TextEvent, event_from_dict
+from dataagent_server import serve
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -129,8 +130,10 @@ async def test_ping_is_answered_with_pong(live: LiveServer) -> None:
 @requirement("R17.7")
 async def test_the_server_pings_and_drops_a_peer_that_is_gone(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(ping_interval=0.1, ping_timeout=0.1)
+    monkeypatch.setattr(serve, "PING_SECONDS", 0.1)
+    server = start_server()
     reader, writer = await asyncio.open_connection(*server.address)
     writer.write(_handshake(str(uuid.uuid4())))
     await reader.readuntil(b"\r\n\r\n")

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from dataagent_core.events import DoneEvent
 from dataagent_core.identity.users import UserStore
+from dataagent_server.deps import container
 from tests.requirements import requirement
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.tiers import SQL_STORES
@@ -91,8 +92,10 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
 
 async def test_open_sockets_of_whom_a_change_concerns_are_closed_and_no_others(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(recheck_interval=3600)  # so that no round can be what finds them
+    monkeypatch.setattr(container, "RECHECK_SECONDS", 3600)
+    server = start_server()  # so that no round can be what finds them
     for change, (make, expected) in CHANGES.items():
         account = await make_account(server)
         async with (
@@ -120,8 +123,10 @@ async def ended(stream: httpx.Response) -> list[str]:
 
 async def test_an_open_event_stream_ends_and_says_why(
     start_server: Callable[..., LiveServer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = start_server(recheck_interval=3600)
+    monkeypatch.setattr(container, "RECHECK_SECONDS", 3600)
+    server = start_server()
     for change in ("disabled", "deleted", "password reset", "logged out"):
         account = await make_account(server)
         async with server.http(None, headers=account.cookie) as browser:
@@ -226,11 +231,12 @@ async def test_a_run_that_begins_while_its_user_is_deleted_is_cancelled(
 
 @requirement("G10")
 async def test_a_user_disabled_in_one_process_is_out_of_all(
-    start_server: Callable[..., LiveServer], tmp_path: Path
+    start_server: Callable[..., LiveServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with fresh_database("postgres", tmp_path) as url, fresh_redis_prefix() as prefix:
         shared = {"database_url": url, "redis_url": redis_url(), "redis_prefix": prefix}
-        here = start_server(**shared, recheck_interval=3600)
+        monkeypatch.setattr(container, "RECHECK_SECONDS", 3600)
+        here = start_server(**shared)
         elsewhere = start_server(**shared)
         for change in ("disabled", "deleted"):
             account = await make_account(here)
@@ -248,10 +254,14 @@ async def test_a_user_disabled_in_one_process_is_out_of_all(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SQL_STORES)
 async def test_a_change_in_another_process_puts_out_here(
-    start_server: Callable[..., LiveServer], tmp_path: Path, kind: str
+    start_server: Callable[..., LiveServer],
+    tmp_path: Path,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with fresh_database(kind, tmp_path) as url:
-        here = start_server(database_url=url, recheck_interval=0.1)
+        monkeypatch.setattr(container, "RECHECK_SECONDS", 0.1)
+        here = start_server(database_url=url)
         account = await make_account(here)
         elsewhere = start_server(database_url=url)
         async with (

@@ -202,7 +202,6 @@ async def open_peers(
         takes_queued=role == "worker",
         resumes_waiting=role != "web",
         max_runs=settings.runs_per_worker,
-        queue_seconds=settings.queue_timeout,
     )
     if role != "all":
         settings.check_shared(f"DATAAGENT_RUNS_IN={settings.runs_in}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from dataagent_server.api import streaming
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -272,8 +273,11 @@ async def test_without_room_no_run_is_started(start_server: Callable[..., LiveSe
 
 
 @pytest.mark.slow
-async def test_a_quiet_turn_has_heartbeats(start_server: Callable[..., LiveServer]) -> None:
-    server = start_server(heartbeat_interval=0.05)
+async def test_a_quiet_turn_has_heartbeats(
+    start_server: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "HEARTBEAT_SECONDS", 0.05)
+    server = start_server()
     async with server.http() as client:
         _, thread_id = await thread(client)
         body = {"thread_id": thread_id, "message": "!slow 2 400"}
