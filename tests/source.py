@@ -62,11 +62,3 @@ def _walked(path: Path) -> list[ast.AST]:
 def project(lib: Path) -> dict[str, Any]:
     """The package's pyproject.toml, as it is."""
     return tomllib.loads((lib / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-def exported(init: Path) -> list[str]:
-    """The names in a module's `__all__`."""
-    for node in tree(init).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    return []

@@ -1,9 +1,12 @@
-"""A typed client of DataAgent servers: chat as an async iterator of core's events.
+"""A typed client of DataAgent servers: chat as an async iterator of events.
 
 async with DataAgentClient("http://127.0.0.1:8000", api_key) as client:
     async for item in client.chat("How many users are there?"):
         print(item.seq, item.event)
 """
+# ruff: noqa: F403
+# pyright: reportWildcardImportFromLibrary=false
+# the events of our own library, all of them
 
 from dataagent_client.admin import (
     AdminCalls,
@@ -112,18 +115,8 @@ from dataagent_client.skills import SkillCalls, SkillDetail, SkillInfo, SkillLis
 from dataagent_client.sync.client import SyncDataAgentClient
 from dataagent_client.sync.portal import SyncOnApproval
 from dataagent_client.wire import Received
-from dataagent_protocol.events import (
-    ArtifactEvent,
-    DoneEvent,
-    ErrorEvent,
-    FileOperationEvent,
-    HITLRequestEvent,
-    TextEvent,
-    ThinkingEvent,
-    TodoUpdateEvent,
-    ToolCallEvent,
-    ToolResultEvent,
-)
+from dataagent_protocol import events
+from dataagent_protocol.events import *
 from dataagent_protocol.hitl import ActionRequest, Decision, EditedAction
 
 __all__ = [
@@ -141,7 +134,6 @@ __all__ = [
     "ApiKeyInfo",
     "ArtifactCalls",
     "ArtifactDetail",
-    "ArtifactEvent",
     "ArtifactFormat",
     "ArtifactInfo",
     "AuditCalls",
@@ -168,18 +160,14 @@ __all__ = [
     "DayUsage",
     "Decision",
     "DeniedError",
-    "DoneEvent",
     "EditedAction",
-    "ErrorEvent",
     "EventsLost",
     "FailedError",
     "FileCalls",
     "FileInfo",
-    "FileOperationEvent",
     "FilePreview",
     "ForeignKey",
     "Grant",
-    "HITLRequestEvent",
     "Health",
     "HistoryMessage",
     "InvalidError",
@@ -236,15 +224,10 @@ __all__ = [
     "TenantInfo",
     "TenantInvitation",
     "TenantMember",
-    "TextEvent",
-    "ThinkingEvent",
     "ThreadHistory",
     "TimedOut",
-    "TodoUpdateEvent",
-    "ToolCallEvent",
     "ToolDiff",
     "ToolInfo",
-    "ToolResultEvent",
     "UnavailableError",
     "UploadedFile",
     "UserAdmin",
@@ -252,3 +235,4 @@ __all__ = [
     "UserInfo",
     "WorkspaceInfo",
 ]
+__all__ += events.__all__

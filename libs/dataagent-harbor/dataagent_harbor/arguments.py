@@ -1,4 +1,4 @@
-"""The command line of `dataagent-harbor`. Only argparse: what it leads to are the commands'."""
+"""The command line of `dataagent-harbor`; it imports argparse and no more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class HarborOptions(argparse.Namespace):
-    """The parsed command line: what both commands have, then what one of them has."""
+    """The parsed command line: options of both commands, then of `run`, then of `load`."""
 
     command: str
     questions: str
@@ -66,23 +66,23 @@ class HarborOptions(argparse.Namespace):
     soak: float | None
 
 
-_Commands = argparse._SubParsersAction  # pyright: ignore[reportPrivateUsage] it has no other name
+_Commands = argparse._SubParsersAction  # pyright: ignore[reportPrivateUsage] it has no public name
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser."""
+    """The parser of the program."""
     parser = argparse.ArgumentParser(
         prog="dataagent-harbor", description="Ask a DataAgent server questions and grade it."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = _command(commands, "run", "ask a question set and grade the answers", _RUN_EXAMPLES)
+    run = _command(commands, "run", "ask a set of questions and grade the answers", _RUN_EXAMPLES)
     _add_server(run)
     _add_pace(run)
     _add_cost(run)
     _add_output(run)
-    load = _command(commands, "load", "hold many users who ask and think", _LOAD_EXAMPLES)
+    load = _command(commands, "load", "put the load of many users on a server", _LOAD_EXAMPLES)
     _add_server(load)
-    _add_crowd(load)
+    _add_users(load)
     _add_files(load, (("output", "the report as JSON"), *_PAGES))
     return parser
 
@@ -105,36 +105,41 @@ def _command(
 def _add_server(command: argparse.ArgumentParser) -> None:
     server = command.add_argument_group("the server")
     server.add_argument("--url", default="http://127.0.0.1:8000", help="its address")
-    server.add_argument("--api-key", metavar="KEY", help="better: DATAAGENT_API_KEY")
-    server.add_argument("--mode", choices=("rest", "ws"), default="ws", help="how to ask")
-    server.add_argument("--agent", dest="assistant_id", metavar="NAME", help="who is asked")
+    server.add_argument("--api-key", metavar="KEY", help="better set DATAAGENT_API_KEY")
+    server.add_argument("--mode", choices=("rest", "ws"), default="ws", help="REST or WebSocket")
     server.add_argument(
-        "--timeout", type=_positive, default=120.0, metavar="SECONDS", help="for an answer"
+        "--agent", dest="assistant_id", metavar="NAME", help="the agent that answers"
+    )
+    server.add_argument(
+        "--timeout", type=_positive, default=120.0, metavar="SECONDS", help="limit of an answer"
     )
 
 
 def _add_pace(run: argparse.ArgumentParser) -> None:
-    pace = run.add_argument_group("how it is asked")
-    pace.add_argument("--concurrency", type=_above_zero, default=4, help="at most so many at once")
-    pace.add_argument("--rate", type=_positive, help="so many questions a second")
-    pace.add_argument("--ramp", type=_seconds, default=0.0, help="seconds until all of that")
-    pace.add_argument("--rounds", type=_above_zero, default=1, help="ask everything so often")
-    pace.add_argument("--warm-up", type=_count, default=0, help="questions asked before, ungraded")
+    pace = run.add_argument_group("pace")
+    pace.add_argument("--concurrency", type=_above_zero, default=4, help="most questions at once")
+    pace.add_argument("--rate", type=_positive, help="questions a second")
+    pace.add_argument("--ramp", type=_seconds, default=0.0, help="seconds to reach the full pace")
+    pace.add_argument("--rounds", type=_above_zero, default=1, help="times each question is asked")
+    pace.add_argument("--warm-up", type=_count, default=0, help="ungraded questions asked before")
     pace.add_argument(
         "--approve",
         dest="is_approving",
         action="store_true",
-        help="approve calls that wait; they are rejected otherwise",
+        help="approve calls that wait for approval; otherwise they are rejected",
     )
 
 
 def _add_cost(run: argparse.ArgumentParser) -> None:
-    cost = run.add_argument_group("what it costs (as the server says, unless prices are given)")
-    for name, which in (("input", "read"), ("output", "written")):
+    cost = run.add_argument_group("cost (as the server says, unless prices are given)")
+    for name in ("input", "output"):
         cost.add_argument(
-            f"--{name}-price", type=_seconds, metavar="PRICE", help=f"of a million tokens {which}"
+            f"--{name}-price",
+            type=_seconds,
+            metavar="PRICE",
+            help=f"price of a million {name} tokens",
         )
-    cost.add_argument("--currency", default="USD", help="of the prices")
+    cost.add_argument("--currency", default="USD", help="currency of the prices")
 
 
 _PAGES = (("html", "the report as a page"), ("markdown", "the report as Markdown"))
@@ -147,47 +152,50 @@ def _add_output(run: argparse.ArgumentParser) -> None:
             ("output", "the report as JSON"),
             *_PAGES,
             ("junit", "the report for CI systems"),
-            ("transcripts", "every answer, a line each; the same file again goes on from there"),
-            ("baseline", "an earlier report: fail only where this one is worse"),
+            ("transcripts", "every answer, one a line; with the same file a run is continued"),
+            ("baseline", "an earlier report: fail only where this run is worse"),
         ),
     )
     out.add_argument(
         "--slower-by",
         type=_positive,
         metavar="RATIO",
-        help="latency over the baseline's that fails",
+        help="fail when latency is more than RATIO times the baseline's",
     )
     out.add_argument(
         "--langsmith-dataset",
         metavar="NAME",
-        help="keep the questions as a LangSmith data set, and this run as its experiment",
+        help="store the questions as a LangSmith data set, and this run as its experiment",
     )
 
 
-def _add_crowd(load: argparse.ArgumentParser) -> None:
-    crowd = load.add_argument_group("who asks")
-    crowd.add_argument("--users", type=_above_zero, default=100, help="who are connected at once")
-    crowd.add_argument(
-        "--steps", type=_steps, metavar="N,N,…", help="so many users, one number after another"
+def _add_users(load: argparse.ArgumentParser) -> None:
+    users = load.add_argument_group("users")
+    users.add_argument("--users", type=_above_zero, default=100, help="users connected at once")
+    users.add_argument(
+        "--steps", type=_steps, metavar="N,N,…", help="numbers of users, one step after another"
     )
-    crowd.add_argument(
+    users.add_argument(
         "--think", type=_duration, default=10.0, help="mean pause of a user after an answer"
     )
-    crowd.add_argument("--ramp", type=_duration, default=5.0, help="until all are connected")
-    crowd.add_argument(
-        "--duration", type=_duration, default=60.0, help="30s, 10m, 8h; of each step"
+    users.add_argument("--ramp", type=_duration, default=5.0, help="time until all are connected")
+    users.add_argument(
+        "--duration", type=_duration, default=60.0, help="of each step: 30s, 10m, 8h"
     )
-    crowd.add_argument(
-        "--soak", type=_duration, metavar="DURATION", help="so long, watching memory and latency"
+    users.add_argument(
+        "--soak",
+        type=_duration,
+        metavar="DURATION",
+        help="one long step, watching memory and latency",
     )
 
 
 def _add_files(
     command: argparse.ArgumentParser,
     files: tuple[tuple[str, str], ...],
-    # argparse has no other name for it
+    # argparse has no public name for it
 ) -> argparse._ArgumentGroup:  # pyright: ignore[reportPrivateUsage]
-    out = command.add_argument_group("what is written")
+    out = command.add_argument_group("files")
     for name, what in files:
         out.add_argument(f"--{name}", type=Path, metavar="FILE", help=what)
     return out
@@ -204,7 +212,7 @@ def _seconds(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError("must be zero or more")
     return value
@@ -213,7 +221,7 @@ def _seconds(text: str) -> float:
 def _duration(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 90, 90s, 10m or 8h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write 90, 90s, 10m or 8h")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -221,7 +229,7 @@ def _count(text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if value < 0:
         raise argparse.ArgumentTypeError("must be zero or more")
     return value

@@ -1,12 +1,6 @@
-"""Asks a server one question, over WebSocket or REST, and writes down what came of it.
+"""Asks a server one question over WebSocket or REST, and records the answer.
 
-Never raises for what the server or the network does: that is the transcript's `end`. Calls that
-wait for an approval are decided as the set's owner said, by default rejected.
-
-Notices lost connections while a question is asked, though the client takes them up again.
-
-The client waits before each new attempt, and asks its `Backoff` how long. This one also counts, for
-the question that is being asked in the same task or one it started.
+Failures of the server or the network raise nothing: they are the transcript's `end`.
 """
 
 from __future__ import annotations
@@ -39,19 +33,20 @@ from dataagent_harbor.transcripts import End, Transcript
 
 @dataclass(slots=True)
 class Losses:
-    """How often the connection was lost."""
+    """How often a connection was lost."""
 
     count: int = 0
 
 
 _CURRENT_LOSSES: ContextVar[Losses | None] = ContextVar("losses", default=None)
-
-
-_LONG_BACKOFF = Backoff(attempts=12)  # about three quarters of a minute: a server that starts again
+_LONG_BACKOFF = Backoff(attempts=12)  # about 45 seconds: a server may restart meanwhile
 
 
 class CountingBackoff(Backoff):
-    """The client's own pauses; while a question is asked they are counted, and a few more."""
+    """Counts lost connections while a question is asked, and allows more attempts then.
+
+    The client asks its `Backoff` before each new attempt, in the task that asks the question.
+    """
 
     def pause(self, failures: int, *, retry_after: float | None = None) -> float | None:
         """As `Backoff.pause`."""
@@ -63,7 +58,7 @@ class CountingBackoff(Backoff):
 
 @contextmanager
 def count_losses() -> Generator[Losses]:
-    """What is lost while the block lasts; the client must have a `CountingBackoff`."""
+    """Count the losses during the block; the client must have a `CountingBackoff`."""
     losses = Losses()
     token = _CURRENT_LOSSES.set(losses)
     try:
@@ -82,12 +77,12 @@ _ENDS: dict[str, End] = {
 }
 """Every other reason is an error."""
 _STOP_SECONDS = 5.0
-_INTERRUPTED = ("interrupted", "not_taken")  # error codes: no answer, and not the model's fault
+_INTERRUPTED = ("interrupted", "not_taken")  # error codes of a server that stopped
 
 
 @dataclass(slots=True)
 class _TranscriptRecorder:
-    """What is written down while the answer comes."""
+    """Collects a transcript from the events of a run."""
 
     due: float
     began: float
@@ -109,11 +104,11 @@ class _TranscriptRecorder:
 
     @property
     def end(self) -> End:
-        """What the run's last event says."""
+        """How the run ended, by its last event."""
         return "error" if self.is_interrupted else _ENDS.get(self.reason or "", "error")
 
     def take(self, item: Received) -> None:
-        """Write down one event."""
+        """Record one event."""
         self.run_id = item.run_id
         self.events.append({**item.event.to_dict(), "seq": item.seq})
         match item.event:
@@ -131,13 +126,35 @@ class _TranscriptRecorder:
                 self.error, self.is_interrupted = error, code in _INTERRUPTED
             case DoneEvent(reason=reason, token_usage=usage):
                 self.reason, self.tokens = reason, dict(usage or {})
-                self.ended = time.monotonic()  # closing the connection is not part of it
+                self.ended = time.monotonic()  # without closing the connection
             case _:
                 pass
 
+    def transcript(self, end: End, session_id: str) -> Transcript:
+        """What was recorded until now."""
+        return Transcript(
+            end=end,
+            answer="".join(self.answer),
+            session_id=session_id,
+            run_id=self.run_id,
+            tools=tuple(self.tools),
+            failed_tools=tuple(self.failed_tools),
+            table_ids=tuple(self.tables),
+            shown_rows=self.shown_rows,
+            first_token_seconds=None if self.first is None else self.first - self.due,
+            seconds=(self.ended or time.monotonic()) - self.due,
+            waited_seconds=max(self.began - self.due, 0.0),
+            asked_at=self.asked_at,
+            losses=self.losses,
+            is_interrupted=self.is_interrupted,
+            tokens=self.tokens,
+            detail=self.error or ("" if end == "answered" else (self.reason or "")),
+            events=tuple(self.events),
+        )
+
 
 class Asker:
-    """Asks questions of one server."""
+    """Asks questions of one server. Calls that need approval are rejected unless `is_approving`."""
 
     def __init__(
         self,
@@ -162,40 +179,35 @@ class Asker:
         message_id: str,
         due: float | None = None,
     ) -> Transcript:
-        """Ask, and wait for the end or the time-out; a run that is given up on is stopped.
+        """Ask, and wait for the end or the time-out; after a time-out the run is cancelled.
 
-        Without a `session_id` it is asked in a new conversation, which the transcript names.
-        `due` is when it should have been asked (`time.monotonic`): a wait before that counts.
-        The same `message_id` asked twice is one run.
+        Without a `session_id` the question opens a conversation, which the transcript names.
+        `due` is when it should have been asked (`time.monotonic`): latency counts from there.
+        The same `message_id` sent twice is one run.
         """
         session_id = session_id or str(uuid.uuid4())  # the first message opens the conversation
         began = time.monotonic()
-        notes = _TranscriptRecorder(due=began if due is None else due, began=began)
+        recorder = _TranscriptRecorder(due=began if due is None else due, began=began)
         end: End = "error"
         with count_losses() as losses:
             try:
                 async with asyncio.timeout(self._timeout_seconds):
-                    await self._read(notes, message, session_id, message_id)
-                end = notes.end
-            except asyncio.CancelledError:  # Ctrl-C: nobody will read it, so it need not go on
-                await self._give_up(session_id)
+                    async with aclosing(self._events(message, session_id, message_id)) as events:
+                        async for item in events:
+                            recorder.take(item)
+                end = recorder.end
+            except asyncio.CancelledError:  # Ctrl-C
+                await self._cancel(session_id)
                 raise
             except TimeoutError:
-                end, notes.error = "timeout", f"no answer in {self._timeout_seconds:g} s"
+                end, recorder.error = "timeout", f"no answer in {self._timeout_seconds:g} s"
             except ClientError as error:
-                notes.error = str(error)
-        notes.losses = losses.count
-        told = _transcript(notes, end, session_id)
-        if end == "timeout" and notes.reason is None:
-            await self._give_up(session_id)
-        return told
-
-    async def _read(
-        self, notes: _TranscriptRecorder, message: str, session_id: str, message_id: str
-    ) -> None:
-        async with aclosing(self._events(message, session_id, message_id)) as events:
-            async for item in events:
-                notes.take(item)
+                recorder.error = str(error)
+        recorder.losses = losses.count
+        transcript = recorder.transcript(end, session_id)
+        if end == "timeout" and recorder.reason is None:
+            await self._cancel(session_id)
+        return transcript
 
     def _events(self, message: str, session_id: str, message_id: str) -> AsyncGenerator[Received]:
         chat = self._client.chat if self._mode == "ws" else self._client.chat_sse
@@ -208,40 +220,18 @@ class Asker:
         )
 
     async def _decide(self, request: HITLRequestEvent) -> Decision:
-        del request  # every call alike
+        del request  # the same decision for every call
         return self._decision
 
-    async def _give_up(self, session_id: str) -> None:
-        """Stop what runs in the conversation; it is ours alone."""
+    async def _cancel(self, session_id: str) -> None:
+        """Cancel the run of the conversation, which is ours alone."""
         with suppress(ClientError, TimeoutError):  # it has ended, or the server is gone
             async with asyncio.timeout(_STOP_SECONDS):
                 await self._client.cancel(session_id)
 
 
-def _transcript(notes: _TranscriptRecorder, end: End, session_id: str) -> Transcript:
-    return Transcript(
-        end=end,
-        answer="".join(notes.answer),
-        session_id=session_id,
-        run_id=notes.run_id,
-        tools=tuple(notes.tools),
-        failed_tools=tuple(notes.failed_tools),
-        table_ids=tuple(notes.tables),
-        shown_rows=notes.shown_rows,
-        first_token_seconds=None if notes.first is None else notes.first - notes.due,
-        seconds=(notes.ended or time.monotonic()) - notes.due,
-        waited_seconds=max(notes.began - notes.due, 0.0),
-        asked_at=notes.asked_at,
-        losses=notes.losses,
-        is_interrupted=notes.is_interrupted,
-        tokens=notes.tokens,
-        detail=notes.error or ("" if end == "answered" else (notes.reason or "")),
-        events=tuple(notes.events),
-    )
-
-
 def _row_count(preview: object) -> int:
-    """The rows of a table; one, if it does not say: then something may be shown."""
+    """The rows of a table; one if the preview has no count, since it may show something."""
     match preview:
         case {"row_count": int(count)}:
             return count

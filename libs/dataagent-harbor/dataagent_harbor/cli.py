@@ -1,7 +1,4 @@
-"""`dataagent-harbor`: which command it is, and what its errors mean to a person.
-
-What is said to a person goes to standard error.
-"""
+"""`dataagent-harbor`: runs a command and prints its errors to standard error."""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ from dataagent_harbor.arguments import HarborOptions, build_parser
 from dataagent_harbor.questions import BadQuestionSet
 
 USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
-_GOING_ON = "\nhint: the same command goes on where it stopped."
+_RESUME_HINT = "\nhint: run the same command again to continue where it stopped."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; its exit status."""
+    """Run the program and return its exit status."""
     options = build_parser().parse_args(argv, namespace=HarborOptions())
     options.api_key = options.api_key or os.environ.get("DATAAGENT_API_KEY")
     try:
@@ -33,21 +30,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             UNREACHABLE,
         )
     except OSError as error:
-        kept = _results_path(options)
-        hint = _GOING_ON if kept is not None and error.filename == str(kept) else ""
+        results = _results_path(options)
+        hint = _RESUME_HINT if results is not None and error.filename == str(results) else ""
         where = "" if error.filename is None else f"{error.filename}: "
         return _print_error(f"error: {where}{error.strerror or error}{hint}", USAGE)
     except KeyboardInterrupt:
-        return _print_error(f"stopped{_GOING_ON if _results_path(options) else ''}", INTERRUPTED)
+        return _print_error(f"stopped{_RESUME_HINT if _results_path(options) else ''}", INTERRUPTED)
 
 
 def _results_path(options: HarborOptions) -> Path | None:
-    """The file that results are kept in as they come; a load has none."""
+    """The file to which results are written as they arrive; a load has none."""
     return options.transcripts if options.command == "run" else None
 
 
 async def _command(options: HarborOptions) -> int:
-    """Only what the command needs is imported: each starts as quickly as it can."""
+    # each command imports only what it needs, to start quickly
     if options.command == "load":
         from dataagent_harbor.load.command import load
 

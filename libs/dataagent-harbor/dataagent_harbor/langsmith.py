@@ -1,13 +1,8 @@
-"""Sends a run to LangSmith with its own client, as LANGSMITH_* says. In a thread, after the run.
+"""Sends a run to LangSmith with LangSmith's own client, configured by LANGSMITH_* variables.
 
-Nothing is sent while questions are asked: it would be in their latency. What LangSmith refuses is
-told as a problem and raises nothing. Shapes are in `records.py`.
-
-The part of LangSmith's own client that is used here, with its types; `open_client` makes one.
-
-What LangSmith is sent, as plain data. Pure functions: questions and results to records.
-
-Ids are made from what they name, so that sending something twice makes one record, not two.
+It is sent in a thread after the run, so that it is in no question's latency; what LangSmith rejects
+is reported and raises nothing. Ids are derived from what they name, so that sending something twice
+makes one record.
 """
 
 from __future__ import annotations
@@ -29,13 +24,13 @@ Fields = dict[str, Any]
 
 
 class Identified(Protocol):
-    """A data set or a project of LangSmith."""
+    """A LangSmith data set or project."""
 
     id: uuid.UUID
 
 
 class DatasetExample(Protocol):
-    """A question of a data set as LangSmith has it."""
+    """A question of a LangSmith data set."""
 
     id: uuid.UUID
     inputs: dict[str, Any] | None
@@ -43,13 +38,13 @@ class DatasetExample(Protocol):
 
 
 class Queue(Protocol):
-    """What is to be sent."""
+    """The client's queue of what is still to be sent."""
 
     unfinished_tasks: int
 
 
 class LangSmithClient(Protocol):
-    """`langsmith.Client`, as far as it is used."""
+    """The part of `langsmith.Client` that is used here, with its types."""
 
     tracing_queue: Queue | None
 
@@ -62,15 +57,15 @@ class LangSmithClient(Protocol):
         ...
 
     def create_dataset(self, dataset_name: str, *, description: str) -> Identified:
-        """Make a data set."""
+        """Create a data set."""
         ...
 
     def list_examples(self, *, dataset_id: uuid.UUID) -> Iterator[DatasetExample]:
-        """What is in a data set."""
+        """The examples of a data set."""
         ...
 
     def create_examples(self, *, dataset_id: uuid.UUID, examples: Sequence[Fields]) -> object:
-        """Put examples into a data set."""
+        """Add examples to a data set."""
         ...
 
     def update_examples(self, *, dataset_id: uuid.UUID, updates: Sequence[Fields]) -> object:
@@ -85,7 +80,7 @@ class LangSmithClient(Protocol):
         reference_dataset_id: uuid.UUID | None,
         metadata: Fields,
     ) -> Identified:
-        """Make a project, or take the one of that name."""
+        """Create a project, or return the one of that name."""
         ...
 
     def create_run(self, **run: Any) -> None:
@@ -97,19 +92,19 @@ class LangSmithClient(Protocol):
         ...
 
     def flush(self, timeout: float) -> None:
-        """Wait until what is queued is sent."""
+        """Wait until the queue is sent."""
         ...
 
     def close(self, *, timeout: float) -> None:
-        """End its threads."""
+        """End the client's threads."""
         ...
 
 
 def open_client(report_error: Callable[[Exception], None]) -> LangSmithClient:
-    """A client as the environment says; `report_error` gets what could not be sent."""
+    """A client configured by the environment; `report_error` gets what could not be sent."""
     from langsmith import Client
 
-    # typed in part there
+    # its methods are typed only in part
     return cast("LangSmithClient", Client(tracing_error_callback=report_error))
 
 
@@ -157,7 +152,7 @@ def _expected(question: Question) -> Record:
 
 def trace_of(result: GradedResult, project: str) -> Record:
     """A result as a trace; the arguments of the LangSmith client's `create_run`."""
-    told, question = result.transcript, result.question
+    transcript, question = result.transcript, result.question
     trace_id, start = trace_id_of(result, project), _start(result)
     return {
         "id": trace_id,
@@ -167,28 +162,30 @@ def trace_of(result: GradedResult, project: str) -> Record:
         "run_type": "chain",
         "project_name": project,
         "inputs": {"question": question.question},
-        "outputs": {"answer": told.answer, "tools": list(told.tools)},
-        "error": told.detail or told.end if told.end in ("error", "timeout") else None,
+        "outputs": {"answer": transcript.answer, "tools": list(transcript.tools)},
+        "error": (
+            transcript.detail or transcript.end if transcript.end in ("error", "timeout") else None
+        ),
         "start_time": start,
-        "end_time": start + timedelta(seconds=told.seconds),
+        "end_time": start + timedelta(seconds=transcript.seconds),
         "tags": ["dataagent-harbor", question.category],
         "extra": {"metadata": metadata_of(result)},
     }
 
 
 def metadata_of(result: GradedResult) -> Record:
-    """What traces and feedback say of a question."""
-    told, question = result.transcript, result.question
+    """The metadata of a question's trace and feedback."""
+    transcript, question = result.transcript, result.question
     return {
         "question_id": question.id,
         "category": question.category,
         "difficulty": question.difficulty,
         "round": result.round,
         "status": result.status,
-        "response_time": told.seconds,
-        "first_token_time": told.first_token_seconds,
-        "thread_id": told.session_id,
-        "dataagent_run_id": told.run_id,
+        "response_time": transcript.seconds,
+        "first_token_time": transcript.first_token_seconds,
+        "thread_id": transcript.session_id,
+        "dataagent_run_id": transcript.run_id,
     }
 
 
@@ -222,10 +219,10 @@ def feedback_of(result: GradedResult, project: str) -> Iterator[Record]:
 
 def trace_id_of(result: GradedResult, project: str) -> uuid.UUID:
     """The id of a result's trace: a version 7 UUID of the moment it was asked."""
-    told = result.transcript
-    named = f"{project}\n{result.key}\n{told.session_id}\n{told.run_id}"
-    chance = int.from_bytes(hashlib.sha256(named.encode()).digest()[:10])
-    value = int(told.asked_at * 1000) << 80 | chance & ((1 << 76) - 1)
+    transcript = result.transcript
+    named = f"{project}\n{result.key}\n{transcript.session_id}\n{transcript.run_id}"
+    digest = int.from_bytes(hashlib.sha256(named.encode()).digest()[:10])
+    value = int(transcript.asked_at * 1000) << 80 | digest & ((1 << 76) - 1)
     value = value & ~(0x3 << 62) | 0x2 << 62  # the variant of RFC 9562
     return uuid.UUID(int=value | 0x7 << 76)
 
@@ -238,20 +235,20 @@ _FLUSH_SECONDS = 60.0
 
 
 def open_experiment(dataset: str | None, set_name: str) -> Experiment | None:
-    """Where this run is recorded; None if neither the environment nor a data set asks for it.
+    """The experiment of this run; None if neither the environment nor a data set requests it.
 
     Raises:
-        BadQuestionSet: it is asked for and cannot be: a key or the package is missing.
+        BadQuestionSet: it is requested, and a key or the package is missing.
     """
     if dataset is None and not _is_tracing():
         return None
     if importlib.util.find_spec("langsmith") is None:
         raise BadQuestionSet(
-            "LangSmith is asked for, and its package is not installed; "
+            "LangSmith is requested, but its package is not installed; "
             "pip install 'dataagent-harbor[langsmith]', or unset LANGSMITH_TRACING"
         )
     if not (os.environ.get("LANGSMITH_API_KEY") or os.environ.get("LANGCHAIN_API_KEY")):
-        raise BadQuestionSet("LangSmith is asked for; set LANGSMITH_API_KEY")
+        raise BadQuestionSet("LangSmith is requested; set LANGSMITH_API_KEY")
     return Experiment(dataset, Path(set_name).stem)
 
 
@@ -264,7 +261,7 @@ def _is_tracing() -> bool:
 
 
 class Experiment:
-    """One run of a set, as a project of LangSmith."""
+    """One run of a set as a LangSmith project."""
 
     def __init__(self, dataset: str | None, set_name: str) -> None:
         self._dataset = dataset
@@ -278,7 +275,7 @@ class Experiment:
     async def record(
         self, questions: Sequence[Question], results: Sequence[GradedResult]
     ) -> list[str]:
-        """Send everything; what went wrong, a line each."""
+        """Send everything; return what went wrong, a line each."""
         await asyncio.to_thread(self._record, questions, results)
         return list(dict.fromkeys(self._problems))
 
@@ -309,12 +306,12 @@ class Experiment:
 
     def _note(self, error: Exception) -> None:
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        self._problems.append(f"LangSmith did not take everything: {first[:300]}")
+        self._problems.append(f"LangSmith did not accept everything: {first[:300]}")
 
     def _ensure_dataset(
         self, client: LangSmithClient, questions: Sequence[Question]
     ) -> uuid.UUID | None:
-        """The data set with these questions in it, made or brought up to date."""
+        """The data set with these questions, created or updated."""
         if self._dataset is None:
             return None
         if client.has_dataset(dataset_name=self._dataset):
@@ -323,11 +320,11 @@ class Experiment:
             dataset = client.create_dataset(
                 self._dataset, description="Questions of dataagent-harbor"
             )
-        there = {each.id: each for each in client.list_examples(dataset_id=dataset.id)}
+        stored = {each.id: each for each in client.list_examples(dataset_id=dataset.id)}
         wanted = examples_of(dataset.id, questions)
-        new = [each for each in wanted if each["id"] not in there]
+        new = [each for each in wanted if each["id"] not in stored]
         changed = [
-            each for each in wanted if each["id"] in there and _differs(there[each["id"]], each)
+            each for each in wanted if each["id"] in stored and _differs(stored[each["id"]], each)
         ]
         if new:
             client.create_examples(dataset_id=dataset.id, examples=new)
@@ -350,5 +347,5 @@ class Experiment:
             client.create_feedback(session_id=project_id, **feedback)
 
 
-def _differs(there: DatasetExample, wanted: dict[str, Any]) -> bool:
-    return (there.inputs, there.outputs) != (wanted["inputs"], wanted["reference_outputs"])
+def _differs(stored: DatasetExample, wanted: dict[str, Any]) -> bool:
+    return (stored.inputs, stored.outputs) != (wanted["inputs"], wanted["reference_outputs"])

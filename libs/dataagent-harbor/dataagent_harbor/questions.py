@@ -1,10 +1,4 @@
-"""A question set: what is asked and what a good answer is; `question_files.py` reads the files.
-
-A question may expect words, a pattern, a figure, the rows of a statement, a tool, or a refusal;
-all that it expects must hold. `follow_ups` are asked in the same conversation, one after another,
-and graded each for itself.
-
-Question sets from files: JSON, JSONL and CSV. Strict: what is wrong is refused, with its place.
+"""Questions with what their answers must contain, and sets of them in JSON, JSONL and CSV files.
 
 A JSON set is an array, or an object with the array under `questions`; a JSONL set has one question
 a line; a CSV set has the fields' names in its first line, keywords separated by `|`.
@@ -27,12 +21,15 @@ Difficulty = Literal["easy", "medium", "hard"]
 
 
 class BadQuestionSet(ValueError):
-    """The file is not a question set; the message says where and what is wrong."""
+    """A file is not a question set; the message says where and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question with what its answer must contain. `extra` holds fields that are yours."""
+    """One question; its answer must meet everything it expects. `extra` holds your own fields.
+
+    `follow_ups` are asked in the same conversation, and each is graded for itself.
+    """
 
     question: str
     id: str
@@ -52,7 +49,7 @@ class Question:
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        """Refuse what could not be asked or graded."""
+        """Reject what could not be asked or graded."""
         if not self.question.strip():
             raise BadQuestionSet("'question' is empty")
         if self.difficulty not in get_args(Difficulty):
@@ -65,7 +62,7 @@ class Question:
                 re.compile(self.expected_pattern)
             except re.error as error:
                 raise BadQuestionSet(
-                    f"'expected_pattern' is no regular expression: {error}"
+                    f"'expected_pattern' is not a regular expression: {error}"
                 ) from error
 
     @property
@@ -80,7 +77,7 @@ _YES = {"1", "true", "yes"}
 
 
 def named_questions(name: str) -> list[Question]:
-    """A set by what was given on the command line: a file, or `sample` for the shipped one.
+    """The set of a file, or the shipped one for `sample`.
 
     Raises:
         BadQuestionSet: as `load_questions`.
@@ -111,7 +108,7 @@ def load_questions(path: Path | str) -> list[Question]:
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
-    """Each raw question with where it stands."""
+    """Each raw question with its place in the file."""
     match path.suffix.lower():
         case ".jsonl":
             for number, line in enumerate(text.split("\n"), start=1):  # no other line end: U+2028 …
@@ -140,7 +137,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
         data = cast("dict[str, object]", data).get("questions")  # JSON objects have text keys
     if not isinstance(data, list):
         raise BadQuestionSet(f"{path}: expected a list of questions, or an object with 'questions'")
-    for position, row in enumerate(cast("list[object]", data), start=1):  # of whatever JSON holds
+    for position, row in enumerate(cast("list[object]", data), start=1):
         yield f"{path}, question {position}", row
 
 
@@ -152,9 +149,9 @@ def _parse(place: str, text: str) -> object:
 
 
 def _from_csv(row: Mapping[str | None, Any]) -> dict[str, object]:
-    """A line of a CSV set as a JSON one would hold it; empty cells are left out."""
+    """A line of a CSV set as its JSON form; empty cells are left out."""
     if None in row:
-        return {"question": 0}  # more cells than names: refused as a question that is no text
+        return {"question": 0}  # more cells than names: rejected as a question that is not text
     values: dict[str, object] = {str(name): cell for name, cell in row.items() if cell}
     if isinstance(words := values.get("expected_keywords"), str):
         values["expected_keywords"] = [word.strip() for word in words.split("|") if word.strip()]
@@ -171,7 +168,7 @@ def _as_number(cell: str) -> str | float:
         number = float(cell)
     except ValueError:
         return cell
-    return number if math.isfinite(number) else cell  # `Nan` is a name, too
+    return number if math.isfinite(number) else cell  # `Nan` may be a name
 
 
 # -- one question -------------------------------------------------------------------------------
@@ -261,5 +258,5 @@ def _reject_duplicates(path: Path, questions: list[Question]) -> None:
     seen: set[str] = set()
     for question in (each for one in questions for each in one.in_order):
         if question.id in seen:
-            raise BadQuestionSet(f"{path}: the id {question.id!r} stands twice")
+            raise BadQuestionSet(f"{path}: the id {question.id!r} is used twice")
         seen.add(question.id)

@@ -1,6 +1,6 @@
-"""A graded question, and the file that keeps them: one line each, written as they come.
+"""A graded question, and the file of them: a line each with the whole transcript.
 
-The file is what a run is taken up from after it was stopped, and holds every transcript.
+A run that was stopped continues from this file.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class GradedResult:
 
 
 def key_of(question: Question, round_number: int) -> str:
-    """What names a question of a round."""
+    """The key of a question in a round."""
     return question.id if round_number == 1 else f"{question.id}#{round_number}"
 
 
 class ResultFile:
-    """Results on the disk. Use it as a context manager."""
+    """Appends results to a file as they arrive. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -68,19 +68,19 @@ class ResultFile:
 
     def __enter__(self) -> ResultFile:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("ab", buffering=0)  # what is left to write fails no closing
+        self._file = self._path.open("ab", buffering=0)  # unbuffered: closing cannot fail
         if not _has_whole_lines(self._path):
-            self._write(b"\n")  # what is added stands on lines of its own
+            self._write(b"\n")  # after a line that was cut off
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, result: GradedResult) -> None:
-        """Write a result; it is on its way to the disk when this returns.
+        """Write a result to the operating system.
 
         Raises:
-            OSError: it cannot be written; it names the file. What was written before is there.
+            OSError: it cannot be written; the error names the file, which has the earlier results.
         """
         self._write(json.dumps(result.to_dict(), ensure_ascii=False).encode() + b"\n")
 
@@ -102,39 +102,39 @@ def _has_whole_lines(path: Path) -> bool:
 def load_results(path: Path, questions: list[Question], *, rounds: int) -> list[GradedResult]:
     """Results of an earlier, unfinished run, each question of a round once.
 
-    Left out, and so asked again: errors, what timed out while the server was away, questions that
-    were changed since, and a line that was cut off in the middle.
+    Left out, and so asked again: errors, time-outs while the server was unavailable, questions that
+    have changed since, and a line that was cut off.
     """
     by_id = {each.id: each for one in questions for each in one.in_order}
-    found: dict[str, GradedResult] = {}
+    results: dict[str, GradedResult] = {}
     for line in _lines(path):
         question = by_id.get(str(line.get("id")))
         is_same = question is not None and line.get("question") == question.question
         if question is not None and is_same and line["round"] <= rounds:
-            found[line["key"]] = _result(question, line)
-    return [each for each in found.values() if not _is_unfinished(each)]
+            results[line["key"]] = _result(question, line)
+    return [each for each in results.values() if not _is_unfinished(each)]
 
 
 def _is_unfinished(result: GradedResult) -> bool:
-    """Whether it says nothing of the answer: an error, or a time-out while the server was away."""
-    is_away = result.status == "timeout" and result.transcript.is_affected
-    return result.status == "error" or is_away
+    """Whether there was no answer to grade: an error, or a time-out of an unavailable server."""
+    is_affected = result.status == "timeout" and result.transcript.is_affected
+    return result.status == "error" or is_affected
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         return
-    for line in path.read_bytes().split(b"\n"):  # the only line end that JSON does not write
+    for line in path.read_bytes().split(b"\n"):  # text in JSON may have other line ends
         try:
             yield cast("dict[str, Any]", json.loads(line))  # as `to_dict` wrote it
         except ValueError:  # cut off, perhaps in the middle of a character
             continue
 
 
-def _result(question: Question, found: dict[str, Any]) -> GradedResult:
-    told = dict(found["transcript"])
+def _result(question: Question, line: dict[str, Any]) -> GradedResult:
+    transcript = dict(line["transcript"])
     for name in ("tools", "failed_tools", "table_ids", "events"):
-        told[name] = tuple(told[name])
-    checks = tuple(Check(**each) for each in found["checks"])
-    verdict = Verdict(found["status"], checks, tuple(found["matched_keywords"]))
-    return GradedResult(question, found["round"], verdict, Transcript(**told))
+        transcript[name] = tuple(transcript[name])
+    checks = tuple(Check(**each) for each in line["checks"])
+    verdict = Verdict(line["status"], checks, tuple(line["matched_keywords"]))
+    return GradedResult(question, line["round"], verdict, Transcript(**transcript))

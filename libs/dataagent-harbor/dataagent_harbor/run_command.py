@@ -1,4 +1,4 @@
-"""`dataagent-harbor run`: ask a set, show how it goes, write the reports, compare."""
+"""`dataagent-harbor run`: asks a set, shows the progress, writes the reports, compares."""
 
 from __future__ import annotations
 
@@ -45,12 +45,10 @@ async def run(options: HarborOptions) -> int:
     ) as client:
         version = (await client.health()).version
         day = started.date() - timedelta(days=1)  # whatever the server's clock says
-        before = await usage_cost(
-            client, day
-        )  # a key that is not valid is told once, not for each question
-        kept = _load_earlier(options, questions)
-        results = [*kept, *await _ask_remaining(options, questions, client, kept)]
-        after = None if kept else await usage_cost(client, day)
+        before = await usage_cost(client, day)  # also checks the key, before any question
+        earlier = _load_earlier(options, questions)
+        results = [*earlier, *await _ask_remaining(options, questions, client, earlier)]
+        after = None if earlier else await usage_cost(client, day)
     report = report_of(results, about=_about(options, version, started), prices=prices)
     if prices is None:
         report["summary"]["cost"] = _server_cost(before, after)
@@ -70,7 +68,7 @@ def _prices(options: HarborOptions) -> TokenPrices | None:
 
 
 def _server_cost(before: UsageCost | None, after: UsageCost | None) -> dict[str, Any] | None:
-    """What the server says it cost; unknown for results that an earlier run brought."""
+    """The cost as the server states it; unknown when some results are of an earlier run."""
     if after is None:
         return None
     used = after.since(before or UsageCost(0.0, after.currency))
@@ -87,16 +85,16 @@ async def _ask_remaining(
     options: HarborOptions,
     questions: list[Question],
     client: DataAgentClient,
-    kept: list[GradedResult],
+    earlier: list[GradedResult],
 ) -> list[GradedResult]:
-    """Ask what is not kept yet; each result is written as it comes."""
+    """Ask what has no result yet; each result is written as it arrives."""
     results: list[GradedResult] = []
     total = options.rounds * sum(len(each.in_order) for each in questions)
-    progress = ProgressBar(total, done=len(kept), stream=sys.stderr)
+    progress = ProgressBar(total, done=len(earlier), stream=sys.stderr)
     file = nullcontext() if options.transcripts is None else ResultFile(options.transcripts)
     asker = Asker(
         client,
-        mode=cast("Mode", options.mode),  # argparse lets nothing else in
+        mode=cast("Mode", options.mode),  # argparse accepts no other
         timeout_seconds=options.timeout,
         assistant_id=options.assistant_id,
         is_approving=options.is_approving,
@@ -112,7 +110,7 @@ async def _ask_remaining(
 
         runner = QuestionSetRunner(client, asker, take)
         plan = RunPlan(pace, options.rounds, options.warm_up)
-        await runner.run(questions, plan, done=[each.key for each in kept])
+        await runner.run(questions, plan, done=[each.key for each in earlier])
     return results
 
 
@@ -133,7 +131,7 @@ def _about(options: HarborOptions, version: str, started: datetime) -> dict[str,
 async def _send(
     experiment: Experiment | None, questions: list[Question], results: list[GradedResult]
 ) -> None:
-    """Hand the results to LangSmith. What it does not take is told; the report is there anyway."""
+    """Send the results to LangSmith; what it rejects is a warning, since the report is written."""
     if experiment is None:
         return
     problems = await experiment.record(questions, results)
@@ -152,11 +150,11 @@ def _forms(options: HarborOptions, report: Report) -> Iterable[Form]:
 
 
 def write_forms(forms: Iterable[Form]) -> None:
-    """Write those forms of a report that have a file."""
-    for path, made in forms:
+    """Write each form of a report that has a file."""
+    for path, render in forms:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made(), encoding="utf-8")
+            path.write_text(render(), encoding="utf-8")
             say(f"wrote {path}")
 
 
@@ -171,5 +169,5 @@ def _verdict(report: Report, baseline: Report | None, slower_by: float | None) -
 
 
 def say(text: str) -> None:
-    """Tell a person."""
+    """A line on standard error."""
     sys.stderr.write(f"{text}\n")

@@ -1,14 +1,8 @@
-"""Asks a whole set: so many at once, several rounds, a warm-up, and on from where it was stopped.
+"""Asks and grades a whole set, concurrently or at a rate, in several rounds.
 
-Each question has a conversation of its own, with its follow-ups in it. Above: `cli.py`. Below:
-`asker.py` for one question, `scoring.py` for its grade.
-
-When questions are asked: so many at once, or so many a second, growing over a ramp.
-
-With a rate, each question has a moment at which it is due, whatever became of the ones before it;
-latency counts from there, so that a server that stalls is charged for those who would have waited.
-
-A bar that says how far it is: redrawn on a terminal, a line now and then elsewhere.
+Each question has a conversation of its own, with its follow-ups in it. With a rate, each question
+is due at a fixed moment and its latency counts from there, so that a server that stalls is charged
+for the questions that would have waited.
 """
 
 from __future__ import annotations
@@ -33,14 +27,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """At most `concurrency` at once; with a `rate`, one every 1/rate seconds once ramped up."""
+    """At most `concurrency` questions at once; with a `rate`, so many a second after the ramp."""
 
     concurrency: int = 4
     rate: float | None = None
     ramp_seconds: float = 0.0
 
     def due_after(self, number: int) -> float:
-        """Seconds after the start at which the question of that number, from 0, is due."""
+        """Seconds after the start at which a question is due; numbers begin at 0."""
         if self.rate is None:
             return self.ramp_seconds * min(number / self.concurrency, 1.0)
         ramped = self.rate * self.ramp_seconds / 2  # asked while the rate grows from 0
@@ -64,7 +58,7 @@ _MOST_ROWS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What is asked how often. Warm-up questions are asked and not graded."""
+    """How often a set is asked, at which pace. Warm-up questions are not graded."""
 
     pace: Pace
     rounds: int = 1
@@ -83,32 +77,32 @@ class QuestionSetRunner:
     async def run(
         self, questions: Sequence[Question], plan: RunPlan, *, done: Iterable[str] = ()
     ) -> None:
-        """Ask everything that is not done yet; each result is told as it comes.
+        """Ask everything that is not done yet; `on_result` gets each result as it arrives.
 
         Raises:
-            Exception: what `on_result` raises; nothing is asked any more.
+            Exception: what `on_result` raises; it ends the run.
         """
         await self._warm_up(questions, plan.warm_up)
-        over = frozenset(done)
+        finished = frozenset(done)
         todo = [
             (question, number)
             for number in range(1, plan.rounds + 1)
             for question in questions
-            if any(key_of(each, number) not in over for each in question.in_order)
+            if any(key_of(each, number) not in finished for each in question.in_order)
         ]
-        room = asyncio.Semaphore(plan.pace.concurrency)
+        slots = asyncio.Semaphore(plan.pace.concurrency)
 
-        async def one(question: Question, number: int, due: float | None) -> None:
-            async with room:
-                await self._ask_in_order(question, number, due, over)
+        async def ask(question: Question, number: int, due: float | None) -> None:
+            async with slots:
+                await self._ask_in_order(question, number, due, finished)
 
         try:
             async with asyncio.TaskGroup() as group:
                 async for (question, number), due in pace_items(todo, plan.pace):
-                    if due is None:  # without a rate, wait for room before the next one is due
-                        async with room:
+                    if due is None:  # without a rate, a question is due when a slot is free
+                        async with slots:
                             pass
-                    group.create_task(one(question, number, due))
+                    group.create_task(ask(question, number, due))
         except ExceptionGroup as failed:  # the first stopped the others
             raise failed.exceptions[0] from None
 
@@ -118,31 +112,31 @@ class QuestionSetRunner:
             await self._asker.ask(question.question, message_id=str(uuid.uuid4()))
 
     async def _ask_in_order(
-        self, question: Question, number: int, due: float | None, over: frozenset[str]
+        self, question: Question, number: int, due: float | None, finished: frozenset[str]
     ) -> None:
         session_id: str | None = None
         for each in question.in_order:
-            told = await self._asker.ask(
+            transcript = await self._asker.ask(
                 each.question, session_id, message_id=str(uuid.uuid4()), due=due
             )
-            session_id = told.session_id
-            due = None  # a follow-up is due when the answer before it is there
-            if key_of(each, number) not in over:
-                self._on_result(await self._grade(each, number, told))
+            session_id = transcript.session_id
+            due = None  # a follow-up is due when the answer before it has ended
+            if key_of(each, number) not in finished:
+                self._on_result(await self._grade(each, number, transcript))
 
-    async def _grade(self, question: Question, number: int, told: Transcript) -> GradedResult:
-        if question.expected_sql is None or told.end != "answered":
-            return GradedResult(question, number, score(question, told), told)
+    async def _grade(self, question: Question, number: int, transcript: Transcript) -> GradedResult:
+        if question.expected_sql is None or transcript.end != "answered":
+            return GradedResult(question, number, score(question, transcript), transcript)
         expected = await self._rows_of(question.expected_sql, question.source)
         if isinstance(expected, str):
-            verdict = score(question, _ungradable(told, expected))
-            return GradedResult(question, number, verdict, told)
-        tables = await self._tables(told.table_ids)
-        verdict = score(question, told, expected_rows=expected, tables=tables)
-        return GradedResult(question, number, verdict, told)
+            verdict = score(question, _ungradable(transcript, expected))
+            return GradedResult(question, number, verdict, transcript)
+        tables = await self._tables(transcript.table_ids)
+        verdict = score(question, transcript, expected_rows=expected, tables=tables)
+        return GradedResult(question, number, verdict, transcript)
 
     async def _rows_of(self, sql: str, source: str | None) -> list[list[object]] | str:
-        """What a statement gives, asked once for all rounds; a text says why it gives nothing."""
+        """A statement's rows, queried once for all rounds; a text says why there are none."""
         key = f"{source}\n{sql}"
         if key not in self._expected:
             self._expected[key] = asyncio.create_task(self._query(sql, source))
@@ -152,10 +146,10 @@ class QuestionSetRunner:
         try:
             sources = await self._client.data.sources()
             chosen = next(each for each in sources if source in (None, each.name, each.source_id))
-            found = await self._client.data.query(chosen.source_id, sql)
-            return (await self._client.data.rows(found.artifact_id, most=_MOST_ROWS)).rows
+            result = await self._client.data.query(chosen.source_id, sql)
+            return (await self._client.data.rows(result.artifact_id, most=_MOST_ROWS)).rows
         except StopIteration:
-            return f"there is no data source {source!r} to ask the expected statement of"
+            return f"no data source {source!r} for the expected statement"
         except ClientError as error:
             return f"the expected statement failed: {error}"
 
@@ -163,24 +157,26 @@ class QuestionSetRunner:
         tables: list[FetchedTable] = []
         for artifact_id in artifact_ids:
             try:
-                found = await self._client.data.rows(artifact_id, most=_MOST_ROWS)
+                rows = await self._client.data.rows(artifact_id, most=_MOST_ROWS)
             except ClientError:
-                continue  # gone, or not a table any more: it cannot be the answer
-            tables.append(FetchedTable(artifact_id, found.columns, found.rows))
+                continue  # it no longer exists, so it cannot be the answer
+            tables.append(FetchedTable(artifact_id, rows.columns, rows.rows))
         return tables
 
 
-def _ungradable(told: Transcript, why: str) -> Transcript:
+def _ungradable(transcript: Transcript, reason: str) -> Transcript:
     """A transcript that cannot be graded: the set is wrong, not the answer."""
-    return Transcript(end="error", answer=told.answer, detail=why, seconds=told.seconds)
+    return Transcript(
+        end="error", answer=transcript.answer, detail=reason, seconds=transcript.seconds
+    )
 
 
 _WIDTH = 30
-_LINES = 10  # how many lines a whole run writes where nothing can be redrawn
+_LINES = 10  # of a whole run, where nothing can be redrawn
 
 
 class ProgressBar:
-    """Counts results. Use it as a context manager: the bar ends with a line of its own."""
+    """Shows how many results there are: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(self, total: int, *, done: int, stream: TextIO) -> None:
         self._total = total
@@ -191,7 +187,7 @@ class ProgressBar:
 
     def __enter__(self) -> ProgressBar:
         if self._done:
-            self._stream.write(f"{self._done} of {self._total} are there already\n")
+            self._stream.write(f"{self._done} of {self._total} were answered before\n")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -202,11 +198,13 @@ class ProgressBar:
         """One more result."""
         self._done += 1
         self._counts[status] += 1
-        told = ", ".join(f"{self._counts[each]} {each}" for each in STATUSES if self._counts[each])
+        counts = ", ".join(
+            f"{self._counts[each]} {each}" for each in STATUSES if self._counts[each]
+        )
         if self._is_drawn:
             filled = _WIDTH * self._done // max(self._total, 1)
             bar = "█" * filled + "░" * (_WIDTH - filled)
-            self._stream.write(f"\r\x1b[K{bar} {self._done}/{self._total}  {told}")
+            self._stream.write(f"\r\x1b[K{bar} {self._done}/{self._total}  {counts}")
         elif self._done == self._total or self._done % max(self._total // _LINES, 1) == 0:
-            self._stream.write(f"{self._done}/{self._total}  {told}\n")
+            self._stream.write(f"{self._done}/{self._total}  {counts}\n")
         self._stream.flush()

@@ -1,15 +1,7 @@
-"""Grades an answer. Pure: a question, its transcript and the tables it names, to a verdict.
+"""Grades an answer: a question, its transcript and the run's tables become a verdict.
 
-Each thing a question expects is one `Check`; the answer passes when all of them hold. A question
-that expects nothing passes when it is answered.
-
-Numbers in a text, as people write them: 1,234.50, 1 234, 3.5 %, 12万, 1.2亿. Pure functions.
-
-Whether two results are the same answer, however their statements were written. Pure functions.
-
-Names and order of columns do not count, nor columns that the answer has beyond what was expected;
-the values do, and how often each row stands there. The order of rows counts when the expected
-statement has one.
+Each expectation of a question is a `Check`; the answer passes when all hold. A question without
+expectations passes when it is answered.
 """
 
 from __future__ import annotations
@@ -33,24 +25,27 @@ _UNITS = {"万": 1e4, "亿": 1e8, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6}
 
 
 def numbers_in(text: str) -> list[float]:
-    """Every number of a text, in order. A percentage counts as it is written, not as a share."""
-    found: list[float] = []
+    """Every number of a text as people write them: 1,234.50, 1 234, 12万, 1.2亿, in order.
+
+    A percentage counts as it is written, not as a share.
+    """
+    numbers: list[float] = []
     for match in _NUMBER.finditer(text):
         value = float(re.sub(r"[,\u00a0\u202f ]", "", match["digits"]))
         value *= _UNITS.get(match["unit"] or "", 1.0)
-        found.append(-value if match["sign"] else value)
-    return found
+        numbers.append(-value if match["sign"] else value)
+    return numbers
 
 
 def is_near(found: float, expected: float, tolerance: float) -> bool:
-    """Whether a number is the expected one, give or take; what a float loses does not count."""
+    """Whether a number is the expected one within the tolerance and a float's precision."""
     return abs(found - expected) <= tolerance + 1e-9 * max(abs(found), abs(expected))
 
 
 Cell = Any  # a JSON value
 _ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _DIGITS = 9
-_MOST_WAYS = 2000  # of laying columns over each other; real results need a handful
+_MOST_WAYS = 2000  # of matching columns; real results need a handful
 
 
 def has_order(sql: str) -> bool:
@@ -61,7 +56,11 @@ def has_order(sql: str) -> bool:
 def same_rows(
     expected: Sequence[Sequence[Cell]], found: Sequence[Sequence[Cell]], *, is_ordered: bool
 ) -> bool:
-    """Whether `found` holds the rows of `expected`, with its columns in any places."""
+    """Whether `found` has the rows of `expected`, however its statement was written.
+
+    Names, order and further columns do not count; values do, and how often each row occurs. The
+    order of rows counts if `is_ordered`.
+    """
     if len(expected) != len(found):
         return False
     if not expected:
@@ -71,29 +70,29 @@ def same_rows(
     for number, places in enumerate(_column_matches(wanted, given)):
         if number > _MOST_WAYS:
             return False
-        laid = [[row[place] for place in places] for row in given]
-        if laid == wanted or (not is_ordered and _multiset(laid) == _multiset(wanted)):
+        matched = [[row[place] for place in places] for row in given]
+        if matched == wanted or (not is_ordered and _multiset(matched) == _multiset(wanted)):
             return True
     return False
 
 
 def _column_matches(wanted: list[list[Cell]], given: list[list[Cell]]) -> Iterator[tuple[int, ...]]:
-    """The ways to find each wanted column among the given ones, by what they hold."""
+    """The ways to find each wanted column among the given ones, by their values."""
     bags = [_column(given, place) for place in range(len(given[0]))]
     fits = [
         [place for place, bag in enumerate(bags) if bag == _column(wanted, column)]
         for column in range(len(wanted[0]))
     ]
 
-    def lay(column: int, taken: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def extend(column: int, taken: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if column == len(fits):
             yield taken
             return
         for place in fits[column]:
             if place not in taken:
-                yield from lay(column + 1, (*taken, place))
+                yield from extend(column + 1, (*taken, place))
 
-    return lay(0, ())
+    return extend(0, ())
 
 
 def _column(rows: list[list[Cell]], place: int) -> Counter[Cell]:
@@ -105,7 +104,7 @@ def _multiset(rows: list[list[Cell]]) -> Counter[tuple[Cell, ...]]:
 
 
 def _plain(cell: Cell) -> Cell:
-    """A cell as it compares: numbers by value to nine digits, text without spaces around it."""
+    """A cell as it is compared: numbers to nine digits, text without surrounding spaces."""
     if cell is None or isinstance(cell, bool):
         return cell
     if isinstance(cell, list | dict):
@@ -133,7 +132,7 @@ _REFUSING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One expectation, whether it held, and what was seen instead."""
+    """One expectation, whether it was met, and what the answer had instead."""
 
     name: str
     is_met: bool
@@ -150,7 +149,7 @@ class Verdict:
 
     @property
     def reasons(self) -> list[str]:
-        """What did not hold, for people."""
+        """The expectations that were not met, as people read them."""
         return [f"{each.name}: {each.detail}" for each in self.checks if not each.is_met]
 
 
@@ -161,7 +160,7 @@ def score(
     expected_rows: Sequence[Sequence[Any]] | None = None,
     tables: Sequence[FetchedTable] = (),
 ) -> Verdict:
-    """The verdict. `expected_rows` are those of `expected_sql`, `tables` what the run made."""
+    """The verdict. `expected_rows` are those of `expected_sql`, `tables` those of the run."""
     if transcript.end == "timeout":
         return Verdict("timeout", (Check("answered", is_met=False, detail=transcript.detail),))
     if transcript.end == "error":
@@ -179,9 +178,9 @@ def score(
 def _answered(question: Question, transcript: Transcript) -> Check:
     if question.must_refuse:
         refused = bool(transcript.failed_tools) or _REFUSING.search(transcript.answer) is not None
-        is_met = refused and transcript.shown_rows == 0  # looking and finding nothing is allowed
+        is_met = refused and transcript.shown_rows == 0  # a query without rows is allowed
         shown = f", with {transcript.shown_rows} rows" if transcript.shown_rows else ""
-        detail = "" if is_met else f"it was answered{shown}, where it must be refused"
+        detail = "" if is_met else f"answered{shown}, although it must be refused"
         return Check("refuses", is_met, detail)
     return Check("answered", transcript.end == "answered", transcript.detail or transcript.end)
 
@@ -226,7 +225,7 @@ def _rows(
 
 
 def _has(answer: str, word: str) -> bool:
-    """Whether the answer says a word; a number also when it is written with separators."""
+    """Whether the answer contains a word, or a number however it is written."""
     if word.casefold() in answer.casefold():
         return True
     try:

@@ -1,13 +1,9 @@
-"""Figures over results: how many passed, how long they took, what they cost. Pure functions.
+"""Figures over results: how many passed, how long they took, what they cost.
 
-Latency is told twice. `latency` is what was measured; with a rate it counts from the moment each
-question was due. Without one, as many are asked as come back, so a server that stalls is asked
-less while it does, and looks better than it is to someone who asks at their own pace (coordinated
-omission). `latency_corrected` puts those questions in that were not asked meanwhile.
-
-What a run cost: tokens at given prices, or what the server says that its user used meanwhile.
-
-Pure, but for `usage_cost`, which asks the server.
+Latency is reported twice. `latency` is what was measured; with a rate it counts from the moment
+each question was due. Without a rate, a server that stalls is asked less while it does and looks
+better than it is (coordinated omission). `latency_corrected` adds the questions that were not asked
+meanwhile.
 """
 
 from __future__ import annotations
@@ -27,35 +23,32 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TokenPrices:
-    """What a million tokens cost, in and out."""
+    """Prices of a million input and output tokens."""
 
     input: float
     output: float
     currency: str = "USD"
 
     def cost_of(self, tokens: Mapping[str, int]) -> float:
-        """What a run's tokens cost."""
-        asked, said = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
-        return (asked * self.input + said * self.output) / _MILLION
+        """The cost of a run's tokens."""
+        read, written = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
+        return (read * self.input + written * self.output) / _MILLION
 
 
 @dataclass(frozen=True, slots=True)
 class UsageCost:
-    """What the key's user has used from some day on, at the prices that the server has set."""
+    """The usage of the key's user since some day, at the server's prices."""
 
     amount: float
     currency: str
 
     def since(self, before: UsageCost) -> UsageCost:
-        """What was used since then."""
+        """The difference from an earlier amount."""
         return UsageCost(self.amount - before.amount, self.currency)
 
 
 async def usage_cost(client: DataAgentClient, since: date) -> UsageCost | None:
-    """What was used since a day; None as long as the server has no prices and nothing was used.
-
-    The day is one close to now: the server tells a hundred at once.
-    """
+    """The usage since a recent day; None if the server has no prices or nothing was used."""
     days = (await client.usage(since=since)).items
     currencies = [each.currency for each in days if each.currency is not None]
     if not days or not currencies:
@@ -64,7 +57,7 @@ async def usage_cost(client: DataAgentClient, since: date) -> UsageCost | None:
 
 
 _SHARES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
-_MOST_ADDED = 10_000  # for one answer; a stall of hours shall not fill the memory
+_MOST_ADDED = 10_000  # for one answer: a stall of hours must not fill the memory
 
 
 def percentile(sorted_values: Sequence[float], share: float) -> float:
@@ -85,18 +78,18 @@ def latency(seconds: Sequence[float]) -> dict[str, float | None]:
 
 
 def correct_omission(seconds: Sequence[float], interval: float) -> list[float]:
-    """The values, and those of questions that one asker would have asked while it waited.
+    """The values, and those of the questions that were not asked while an answer was awaited.
 
-    Someone who asks each `interval` and waits 10 intervals for an answer has missed nine questions,
+    An asker with this `interval` that waits 10 intervals for an answer has missed nine questions,
     which would have waited 9, 8, … 1 intervals.
     """
-    found = list(seconds)
+    corrected = list(seconds)
     if interval <= 0:
-        return found
+        return corrected
     for value in seconds:
         missed = min(int(value / interval) - 1, _MOST_ADDED)
-        found.extend(value - number * interval for number in range(1, missed + 1))
-    return found
+        corrected.extend(value - number * interval for number in range(1, missed + 1))
+    return corrected
 
 
 def summary(results: Sequence[GradedResult], prices: TokenPrices | None = None) -> dict[str, Any]:
@@ -128,7 +121,7 @@ def summary(results: Sequence[GradedResult], prices: TokenPrices | None = None) 
 
 
 def _latencies(answered: Sequence[GradedResult]) -> dict[str, Any]:
-    """From when it was due, and once more without what concurrency alone would hide."""
+    """Latency from the moment a question was due, and corrected for coordinated omission."""
     seconds = [each.transcript.seconds for each in answered]
     served = [each.transcript.seconds - each.transcript.waited_seconds for each in answered]
     measured = latency(seconds)

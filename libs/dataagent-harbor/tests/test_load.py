@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 from dataagent_client import Backoff, DataAgentClient
 from dataagent_harbor.arguments import HarborOptions, build_parser
 from dataagent_harbor.load.report import as_html, as_markdown, report_of, trend_of
-from dataagent_harbor.load.user import LoadUser, RestUser, Sequence, SocketUser, TurnRecord
+from dataagent_harbor.load.user import LoadUser, RestUser, SequenceCheck, SocketUser, TurnRecord
 from dataagent_harbor.load.virtual_users import Load, LoadPhase, VirtualUsers, saturation
 from tests.waiting import WAIT_SECONDS
 
 from .fake_server import serve_fake
 
 
-def read(numbers: list[int]) -> Sequence:
-    found = Sequence()
+def read(numbers: list[int]) -> SequenceCheck:
+    found = SequenceCheck()
     for number in numbers:
         found.take(number)
     return found
 
 
 def test_missing_and_doubled_numbers_are_counted() -> None:
-    assert read([1, 2, 3]) == Sequence(last=3)
-    assert read([1, 4, 5]) == Sequence(last=5, gaps=2)
-    assert read([1, 2, 2, 1, 3]) == Sequence(last=3, doubles=2)
+    assert read([1, 2, 3]) == SequenceCheck(last=3)
+    assert read([1, 4, 5]) == SequenceCheck(last=5, gaps=2)
+    assert read([1, 2, 2, 1, 3]) == SequenceCheck(last=3, doubles=2)
 
 
 @given(st.sets(st.integers(min_value=1, max_value=60), min_size=1))
@@ -87,9 +87,9 @@ def test_a_growing_series_has_a_slope_and_a_level_one_has_none() -> None:
 
 def test_a_lost_event_or_an_error_makes_a_load_fail() -> None:
     steps = [figures(10, 10, 1.0)]
-    good = report_of(steps, about={}, sequences=[Sequence(last=9)], is_soak=False)
-    lost = report_of(steps, about={}, sequences=[Sequence(last=9, gaps=1)], is_soak=False)
-    double = report_of(steps, about={}, sequences=[Sequence(last=9, doubles=1)], is_soak=False)
+    good = report_of(steps, about={}, sequences=[SequenceCheck(last=9)], is_soak=False)
+    lost = report_of(steps, about={}, sequences=[SequenceCheck(last=9, gaps=1)], is_soak=False)
+    double = report_of(steps, about={}, sequences=[SequenceCheck(last=9, doubles=1)], is_soak=False)
     assert [each["summary"]["is_good"] for each in (good, lost, double)] == [True, False, False]
 
 

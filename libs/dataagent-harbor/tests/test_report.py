@@ -10,9 +10,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dataagent_client import (
+    ActionRequest,
+    DoneEvent,
+    HITLRequestEvent,
+    TextEvent,
+    TodoUpdateEvent,
+    ToolCallEvent,
+)
 from dataagent_harbor import BadQuestionSet, Question
 from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
-from dataagent_harbor.report.document import load_report, regressions
+from dataagent_harbor.report.document import load_report, regressions, steps_of
 from dataagent_harbor.results import GradedResult, ResultFile, load_results
 from dataagent_harbor.scoring import Check, Verdict
 from dataagent_harbor.statistics import TokenPrices
@@ -34,8 +42,12 @@ def results() -> list[GradedResult]:
         first_token_seconds=0.5,
         tokens={"input_tokens": 7, "output_tokens": 2},
     )
-    told = ({"event_type": "tool_call", "tool_name": HOSTILE, "tool_args": {"a": HOSTILE}},)
-    wrong = Transcript(end="answered", answer=HOSTILE * 200, seconds=2.5, events=told, losses=2)
+    call = ToolCallEvent(
+        tool_name=HOSTILE, tool_args={"a": HOSTILE}, tool_call_id="1", timestamp=1.0
+    )
+    wrong = Transcript(
+        end="answered", answer=HOSTILE * 200, seconds=2.5, events=(call.to_dict(),), losses=2
+    )
     failed = Verdict("failed", (Check("keywords", is_met=False, detail=HOSTILE),))
     return [
         GradedResult(ASKED[0], 1, Verdict("passed", matched_keywords=("3",)), right),
@@ -79,18 +91,40 @@ def test_the_report_counts_and_lists_what_failed(report: Report) -> None:
     assert report["failures"][0]["is_answer_cut"]
 
 
-def test_questions_that_were_asked_while_the_server_was_away_are_named(report: Report) -> None:
+def test_questions_that_were_asked_while_the_server_was_unavailable_are_named(
+    report: Report,
+) -> None:
     assert report["affected"] == [
         {
             "id": "b",
             "round": 1,
             "status": "failed",
             "connection_losses": 2,
-            "how": "resumed: the connection was lost and taken up again",
+            "how": "resumed: the connection was lost and opened again",
         }
     ]
-    assert "The server was away" in as_html(report)
-    assert "## The server was away" in as_markdown(report)
+    assert "Server unavailable" in as_html(report)
+    assert "## Server unavailable" in as_markdown(report)
+
+
+def test_a_transcript_joins_text_and_names_the_call_that_asks_for_approval() -> None:
+    request = ActionRequest("write_file", {"path": "/a"}, request_id="r")
+    events = (
+        TextEvent(content="Let me "),
+        TextEvent(content="see."),
+        TodoUpdateEvent(todos=[]),
+        HITLRequestEvent(request_id="r", action=request),
+        DoneEvent(reason="rejected"),
+    )
+    assert steps_of(event.to_dict() for event in events) == [
+        {"kind": "text", "title": "answer", "text": "Let me see."},
+        {
+            "kind": "hitl_request",
+            "title": "asks for approval of write_file",
+            "text": '{\n "path": "/a"\n}',
+        },
+        {"kind": "done", "title": "ends: rejected", "text": ""},
+    ]
 
 
 def test_with_a_rate_latency_counts_from_when_a_question_was_due() -> None:
@@ -125,8 +159,8 @@ def test_slower_by_more_than_allowed_is_a_regression(report: Report) -> None:
     now = copy.deepcopy(report)
     now["summary"]["latency"]["p95"] = 5.0
     assert regressions(now, report) == []
-    (told,) = regressions(now, report, slower_by=1.5)
-    assert told.startswith("latency p95: 5.00 s, 2.00 times")
+    (line,) = regressions(now, report, slower_by=1.5)
+    assert line.startswith("latency p95: 5.00 s, 2.00 times")
 
 
 def test_what_is_no_report_is_refused(tmp_path: Path) -> None:

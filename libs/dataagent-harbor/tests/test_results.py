@@ -51,7 +51,8 @@ async def test_a_full_disk_is_one_sentence_and_the_results_before_it_are_kept(
         with full_disk(first + 20):
             assert await harbor(*words) == 2
         assert capsys.readouterr().err.endswith(
-            f"error: {path}: File too large\nhint: the same command goes on where it stopped.\n"
+            f"error: {path}: File too large\n"
+            "hint: run the same command again to continue where it stopped.\n"
         )
         assert [each.key for each in load_results(path, QUESTIONS, rounds=1)] == ["one"]
         assert await harbor(*words) == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import orjson
 
@@ -275,18 +275,7 @@ AnyEvent = (
     | ErrorEvent
     | DoneEvent
 )
-EVENT_CLASSES: tuple[type[AnyEvent], ...] = (
-    TextEvent,
-    ThinkingEvent,
-    ToolCallEvent,
-    ToolResultEvent,
-    HITLRequestEvent,
-    TodoUpdateEvent,
-    FileOperationEvent,
-    ArtifactEvent,
-    ErrorEvent,
-    DoneEvent,
-)
+EVENT_CLASSES: tuple[type[AnyEvent], ...] = get_args(AnyEvent)
 _BY_TYPE: dict[str, type[AnyEvent]] = {kind.event_type: kind for kind in EVENT_CLASSES}
 _REQUIRED: dict[str, frozenset[str]] = {
     kind.event_type: frozenset(

@@ -247,8 +247,14 @@ def blocks_of(turn: Turn) -> list[Block]:
 
 def _block(part: Part, *, is_live: bool) -> Block:
     match part:
-        case TextPart() | ThinkingPart() | PlanPart():
-            return _said(part)
+        case TextPart(content, agent):
+            if agent is None:
+                return MarkdownBlock(sanitize_markdown(content))
+            return _expander(f":material/forum: {escape_markdown(agent)} 的回答", content)
+        case ThinkingPart(content):
+            return _expander(":material/psychology: 思考", content)
+        case PlanPart(todos):
+            return ExpanderBlock(":material/checklist: 计划", (MarkdownBlock(_plan(todos)),))
         case ToolPart():
             return tool_block(part)
         case ApprovalPart():
@@ -265,17 +271,8 @@ def _block(part: Part, *, is_live: bool) -> Block:
             assert_never(part)
 
 
-def _said(part: TextPart | ThinkingPart | PlanPart) -> MarkdownBlock | ExpanderBlock:
-    if isinstance(part, PlanPart):
-        return ExpanderBlock(":material/checklist: 计划", (MarkdownBlock(_plan(part.todos)),))
-    said = MarkdownBlock(sanitize_markdown(part.content))
-    if isinstance(part, ThinkingPart):
-        return ExpanderBlock(":material/psychology: 思考", (said,))
-    return (
-        said
-        if part.agent is None
-        else ExpanderBlock(f":material/forum: {escape_markdown(part.agent)} 的回答", (said,))
-    )
+def _expander(label: str, content: str) -> ExpanderBlock:
+    return ExpanderBlock(label, (MarkdownBlock(sanitize_markdown(content)),))
 
 
 def tool_block(part: ToolPart) -> ExpanderBlock:

@@ -59,34 +59,22 @@ class EventRenderer(ABC):
                 self.render_text(event)
             case ThinkingEvent():
                 self.render_thinking(event)
-            case HITLRequestEvent():
-                self.render_hitl_request(event)
-            case ErrorEvent():
-                self.render_error(event)
-            case DoneEvent():
-                self.render_done(event)
-            case _:
-                self._render_work(event)
-
-    def _render_work(
-        self,
-        event: ToolCallEvent
-        | ToolResultEvent
-        | TodoUpdateEvent
-        | FileOperationEvent
-        | ArtifactEvent,
-    ) -> None:
-        match event:
             case ToolCallEvent():
                 self.render_tool_call(event)
             case ToolResultEvent():
                 self.render_tool_result(event)
+            case HITLRequestEvent():
+                self.render_hitl_request(event)
             case TodoUpdateEvent():
                 self.render_todo_update(event)
             case FileOperationEvent():
                 self.render_file_operation(event)
             case ArtifactEvent():
                 self.render_artifact(event)
+            case ErrorEvent():
+                self.render_error(event)
+            case DoneEvent():
+                self.render_done(event)
             case _:
                 assert_never(event)
 

@@ -1,47 +1,7 @@
-"""The events of a run; `dataagent_protocol.events` defines them."""
+"""The events of a run, re-exported from `dataagent_protocol.events`."""
+# ruff: noqa: F403
+# pyright: reportWildcardImportFromLibrary=false
+# the whole public list of our own library
 
-from dataagent_protocol.events import (
-    EVENT_CLASSES,
-    AnyEvent,
-    ArtifactEvent,
-    ArtifactKind,
-    DoneEvent,
-    DoneReason,
-    ErrorEvent,
-    EventType,
-    ExecutionEvent,
-    FileOperation,
-    FileOperationEvent,
-    HITLRequestEvent,
-    TextEvent,
-    ThinkingEvent,
-    TodoUpdateEvent,
-    ToolCallEvent,
-    ToolResultEvent,
-    ToolStatus,
-    event_from_dict,
-    event_to_wire,
-)
-
-__all__ = [
-    "EVENT_CLASSES",
-    "AnyEvent",
-    "ArtifactEvent",
-    "ArtifactKind",
-    "DoneEvent",
-    "DoneReason",
-    "ErrorEvent",
-    "EventType",
-    "ExecutionEvent",
-    "FileOperation",
-    "FileOperationEvent",
-    "HITLRequestEvent",
-    "TextEvent",
-    "ThinkingEvent",
-    "TodoUpdateEvent",
-    "ToolCallEvent",
-    "ToolResultEvent",
-    "ToolStatus",
-    "event_from_dict",
-    "event_to_wire",
-]
+from dataagent_protocol.events import *
+from dataagent_protocol.events import __all__ as __all__

@@ -1,7 +1,4 @@
-"""`dataagent-harbor load`: a crowd in steps or for a long time, and the report of it.
-
-The server's memory as its `/metrics` tells it; nothing where that is not open to us.
-"""
+"""`dataagent-harbor load`: users in steps or for a long time, and the report of it."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ _RESIDENT = re.compile(r"^process_resident_memory_bytes ([0-9.e+]+)$", re.MULTIL
 
 
 class ServerMemory:
-    """Reads it again and again. Use it as an async context manager."""
+    """The server's memory as its `/metrics` reports it. Use it as an async context manager."""
 
     def __init__(self, url: str, api_key: str | None) -> None:
         headers = {} if api_key is None else {"X-API-Key": api_key}
@@ -42,13 +39,13 @@ class ServerMemory:
         await self._http.aclose()
 
     async def read(self) -> int | None:
-        """Bytes that the process which answers has resident."""
+        """Resident bytes of the process that answers; None where `/metrics` is not open to us."""
         try:
-            answer = await self._http.get("/metrics")
+            response = await self._http.get("/metrics")
         except httpx.HTTPError:
             return None
-        found = _RESIDENT.search(answer.text) if answer.is_success else None
-        return None if found is None else int(float(found[1]))
+        match = _RESIDENT.search(response.text) if response.is_success else None
+        return None if match is None else int(float(match[1]))
 
 
 GOOD, NOT_GOOD = 0, 1
@@ -57,13 +54,13 @@ _PARTS = 60  # of a soak
 
 
 async def load(options: HarborOptions) -> int:
-    """Hold the users, report, and say by the exit status whether all was well.
+    """Run the load, write its report, and return whether all was well as the exit status.
 
     Raises:
         BadQuestionSet: the set cannot be used.
         ClientError: the server cannot be reached, or the key is not valid.
     """
-    wanted = Load(
+    load_options = Load(
         [each.question for each in named_questions(options.questions)],
         options.think,
         options.ramp,
@@ -75,12 +72,12 @@ async def load(options: HarborOptions) -> int:
         memory = await stack.enter_async_context(ServerMemory(options.url, options.api_key))
         make_user = await stack.enter_async_context(_users(options))
         virtual_users = await stack.enter_async_context(
-            VirtualUsers(wanted, make_user, memory.read)
+            VirtualUsers(load_options, make_user, memory.read)
         )
         rest = await virtual_users.at_rest()
-        stretches = [each async for each in _phases(options, virtual_users)]
+        phases = [each async for each in _phases(options, virtual_users)]
         users = virtual_users.users
-    figures = [each.figures(think_seconds=options.think, rest_seconds=rest) for each in stretches]
+    figures = [each.figures(think_seconds=options.think, rest_seconds=rest) for each in phases]
     report = report_of(
         figures,
         about=_about(options, version, rest),
@@ -93,7 +90,7 @@ async def load(options: HarborOptions) -> int:
 
 
 async def _version(options: HarborOptions) -> str:
-    """The server's version; a key that is not valid is told here."""
+    """The server's version; the request for sessions checks the key."""
     async with DataAgentClient(options.url, options.api_key) as client:
         await client.sessions(limit=1)
         return (await client.health()).version
@@ -108,15 +105,15 @@ async def _phases(options: HarborOptions, virtual_users: VirtualUsers) -> AsyncI
             say(f"soak: {number + 1} of {_PARTS}")
         return
     for users in options.steps or [options.users]:
-        say(f"{users} users come")
+        say(f"connecting {users} users")
         await virtual_users.grow(users)
-        say(f"{users} users ask for {options.duration:g} s")
+        say(f"{users} users for {options.duration:g} s")
         yield await virtual_users.watch(options.duration)
 
 
 @asynccontextmanager
 async def _users(options: HarborOptions) -> AsyncGenerator[Callable[[], LoadUser]]:
-    """What makes a user; REST users share a few clients, whose connections are bounded."""
+    """A function that makes a user; REST users share clients, whose connections are bounded."""
     if options.mode == "ws":
         backoff = Backoff()
         yield lambda: SocketUser(options.url, options.api_key, backoff, options.assistant_id)

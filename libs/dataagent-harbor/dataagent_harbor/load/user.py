@@ -1,10 +1,8 @@
-"""One user who asks, over WebSocket or REST, and what was seen of each answer.
+"""One simulated user over WebSocket or REST, and the record of each answer.
 
-The socket stays open while the user thinks, and is opened again where it was lost, from the last
-event seen; a message that was not acknowledged is sent again as the same message. Unlike the
-client's own chat, doubled and missing events are not hidden but counted. Above: `virtual_users.py`.
-
-Whether a session's events come with every number once. Pure.
+A socket stays open while the user thinks and is reopened when lost, from the last event seen; a
+message that was not acknowledged is sent again as the same message. Unlike the client's own chat,
+doubled and missing events are counted instead of hidden.
 """
 
 from __future__ import annotations
@@ -43,15 +41,15 @@ from dataagent_client.wire import (
 
 
 @dataclass(slots=True)
-class Sequence:
-    """What a reader saw of the numbers 1, 2, 3 … of a session's events."""
+class SequenceCheck:
+    """Counts what is missing or doubled of the numbers 1, 2, 3 … of a session's events."""
 
     last: int = 0
-    gaps: int = 0  # numbers that did not come
-    doubles: int = 0  # that came again
+    gaps: int = 0  # numbers that were left out
+    doubles: int = 0  # numbers that came again
 
     def take(self, seq: int) -> None:
-        """The next event's number."""
+        """Count the next event's number."""
         if seq <= self.last:
             self.doubles += 1
             return
@@ -65,28 +63,28 @@ _STOP_SECONDS = 5.0
 
 @dataclass(slots=True)
 class TurnRecord:
-    """What was seen of one answer. `problem` is empty if it ended well."""
+    """The record of one answer. `problem` is empty if it ended well."""
 
     began: float
-    first: float | None = None  # when its first text came
+    first: float | None = None  # when its first text arrived
     ended: float = 0.0
     problem: str = ""
-    losses: int = 0  # how often the connection was lost meanwhile
+    losses: int = 0  # times the connection was lost
     run_id: str | None = None
     is_over: bool = False
-    held: list[Received] = field(default_factory=list[Received])  # until its run is known
+    pending: list[Received] = field(default_factory=list[Received])  # until its run is known
 
     def accept(self, run_id: str) -> None:
-        """The server says which run is ours."""
+        """Set the run of this turn, as the server names it."""
         self.run_id = run_id
-        held, self.held = self.held, []
-        for item in held:
+        pending, self.pending = self.pending, []
+        for item in pending:
             self.take(item)
 
     def take(self, item: Received) -> None:
-        """An event of the session, which may be of another run."""
+        """Record an event of the session; events of other runs are ignored."""
         if self.run_id is None:
-            self.held.append(item)
+            self.pending.append(item)
             return
         if item.run_id != self.run_id:
             return
@@ -108,10 +106,10 @@ class LoadUser(ABC):
 
     def __init__(self) -> None:
         self.session_id = str(uuid.uuid4())
-        self.sequence = Sequence()
+        self.sequence = SequenceCheck()
 
     async def enter(self) -> None:
-        """Open what stays open between questions; the first question does if this cannot."""
+        """Open what stays open between questions; if this fails, the first question does it."""
         return
 
     async def leave(self) -> None:
@@ -119,39 +117,39 @@ class LoadUser(ABC):
         return
 
     async def ask(self, message: str, timeout_seconds: float) -> TurnRecord:
-        """Ask and wait for the end; never raises for what server and network do.
+        """Ask and wait for the end; failures of server and network are the record's `problem`.
 
-        A run that nobody waits for any more is stopped.
+        A run that exceeds the limit, or that the load does not wait for, is stopped.
         """
         turn = TurnRecord(began=time.monotonic())
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._ask(message, turn)
-        except asyncio.CancelledError:  # the load is over: nobody will read the answer
+        except asyncio.CancelledError:  # the load is over
             await self._stop()
             raise
         except TimeoutError:
             turn.problem = "timeout"
         except (ClientError, *_LOST) as error:
-            turn.problem = _refusal(error)
+            turn.problem = _problem_name(error)
         turn.ended = time.monotonic()
         if turn.problem == "timeout":
             await self._stop()
         return turn
 
     async def _stop(self) -> None:
-        """Stop the run at the server, if that can be reached soon."""
+        """Cancel the run at the server, if it can be reached soon."""
         with suppress(ClientError, *_LOST):
             async with asyncio.timeout(_STOP_SECONDS):
-                await self._give_up()
+                await self._cancel()
 
     @abstractmethod
     async def _ask(self, message: str, turn: TurnRecord) -> None:
         """Ask and fill in the turn."""
 
     @abstractmethod
-    async def _give_up(self) -> None:
-        """Stop the run that is under way."""
+    async def _cancel(self) -> None:
+        """Cancel the active run."""
 
 
 class SocketUser(LoadUser):
@@ -167,8 +165,8 @@ class SocketUser(LoadUser):
         self._assistant_id = assistant_id
         self._socket: ClientConnection | None = None
 
-    async def _entered(self) -> ClientConnection:
-        """The open socket; tries to open it as long as `backoff` says."""
+    async def _open_socket(self) -> ClientConnection:
+        """The open socket; opening it is tried as often as `backoff` allows."""
         failures = 0
         while self._socket is None:
             try:
@@ -183,7 +181,7 @@ class SocketUser(LoadUser):
     async def enter(self) -> None:
         """Connect."""
         with suppress(*_LOST):
-            await self._entered()
+            await self._open_socket()
 
     async def leave(self) -> None:
         """Disconnect."""
@@ -193,7 +191,7 @@ class SocketUser(LoadUser):
                 await socket.close()
 
     async def _connect(self) -> ClientConnection:
-        """A socket that has greeted us."""
+        """A socket after the server's handshake."""
         socket = await connect(
             socket_url(self._url, self.session_id, after=self.sequence.last),
             additional_headers=self._headers,
@@ -219,7 +217,7 @@ class SocketUser(LoadUser):
             },
         )
         while not turn.is_over:
-            socket = await self._entered()
+            socket = await self._open_socket()
             try:
                 if turn.run_id is None:
                     await socket.send(frame)
@@ -231,7 +229,7 @@ class SocketUser(LoadUser):
     async def _read(self, socket: ClientConnection, turn: TurnRecord) -> None:
         while not turn.is_over:
             item = parse_frame(await socket.recv())
-            self._number(item)
+            self._count(item)
             match item:
                 case AcceptedFrame(run_id=run_id):
                     turn.accept(run_id)
@@ -242,12 +240,12 @@ class SocketUser(LoadUser):
                 case _:
                     pass
 
-    async def _give_up(self) -> None:
-        socket = await self._entered()
+    async def _cancel(self) -> None:
+        socket = await self._open_socket()
         await socket.send(client_frame("cancel", {}))
 
-    def _number(self, item: Frame) -> None:
-        """Count what has a number; what the server says it no longer has is missing."""
+    def _count(self, item: Frame) -> None:
+        """Count an event's number; events that the server no longer has are gaps."""
         match item:
             case Received(seq=seq) | UnknownFrame(seq=int(seq)):
                 self.sequence.take(seq)
@@ -259,7 +257,7 @@ class SocketUser(LoadUser):
 
 
 class RestUser(LoadUser):
-    """A user who posts a message and gets the whole answer at once."""
+    """A user who posts a message and receives the whole answer at once."""
 
     def __init__(self, client: DataAgentClient, assistant_id: str | None = None) -> None:
         super().__init__()
@@ -274,14 +272,14 @@ class RestUser(LoadUser):
         for item in answer.events:
             self.sequence.take(item.seq)
             turn.take(item)
-        turn.first = None  # it came with the rest
+        turn.first = None  # it arrived with the rest
 
-    async def _give_up(self) -> None:
+    async def _cancel(self) -> None:
         await self._client.cancel(self.session_id)
 
 
-def _refusal(error: BaseException) -> str:
-    """What went wrong, in a word to count by."""
+def _problem_name(error: BaseException) -> str:
+    """A short name to count the failure by."""
     match error:
         case InvalidStatus():
             return f"HTTP {error.response.status_code}"
@@ -292,5 +290,5 @@ def _refusal(error: BaseException) -> str:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Whether trying again would not help: the server says no."""
+    """Whether trying again would not help: the server refused."""
     return isinstance(error, InvalidStatus) and error.response.status_code < 500

@@ -1,9 +1,7 @@
-"""Lets users come one after another, ask, think, and ask again, and counts what they see.
+"""Starts users one after another, who ask, think and ask again, and counts their answers.
 
-A user thinks between half and one and a half of the mean pause after each answer, so that a crowd
-does not ask in step. Above: `command.py`; below: `user.py` for one of them, `phase.py` for counts.
-
-What a crowd saw, counted for each stretch of time. Pure.
+A user thinks between half and one and a half of the mean pause after each answer, so that users do
+not ask in step.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from dataagent_harbor.statistics import correct_omission, latency
 
 @dataclass(slots=True)
 class LoadPhase:
-    """A stretch of time: a step of the load, or a part of a soak."""
+    """The answers of a period: of a step of the load, or a part of a soak."""
 
     users: int
     begin: float
@@ -32,11 +30,11 @@ class LoadPhase:
     waits: list[float] = field(default_factory=list[float])
     firsts: list[float] = field(default_factory=list[float])
     problems: Counter[str] = field(default_factory=Counter[str])
-    resumed: int = 0  # answers whose connection was lost in between, and that came all the same
+    resumed: int = 0  # answers that arrived although their connection was lost
     memory: list[int] = field(default_factory=list[int])
 
     def add(self, turn: TurnRecord) -> None:
-        """An answer, or what came instead of it."""
+        """Count an answer, or its problem."""
         if turn.problem:
             self.problems[turn.problem] += 1
             return
@@ -46,7 +44,7 @@ class LoadPhase:
             self.firsts.append(turn.first - turn.began)
 
     def figures(self, *, think_seconds: float, rest_seconds: float) -> dict[str, Any]:
-        """The stretch as JSON. `rest_seconds` is how long an answer takes when nobody else asks."""
+        """The phase as JSON. `rest_seconds` is how long an answer takes without other users."""
         seconds = max(self.end - self.begin, 1e-9)
         cycle = think_seconds + rest_seconds
         offered = self.users / cycle if cycle else None
@@ -72,8 +70,8 @@ class LoadPhase:
 def saturation(steps: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """The first step at which the server no longer keeps up; None if it always did.
 
-    It does not keep up when less than nine tenths of what is offered is served, or an answer takes
-    more than three times as long (p95) as it did in the first step.
+    It does not keep up when it serves less than nine tenths of what is offered, or an answer takes
+    more than three times as long (p95) as in the first step.
     """
     for step in steps:
         is_short = step["served_share"] is not None and step["served_share"] < _ENOUGH
@@ -92,13 +90,13 @@ _TOO_SLOW = 3.0
 MakeUser = Callable[[], LoadUser]
 ReadMemory = Callable[[], Awaitable[int | None]]
 OnPhase = Callable[[LoadPhase], None]
-_AT_REST = 3  # questions asked alone before the crowd comes
-_SAMPLES = 10  # of the server's memory in a stretch
+_AT_REST = 3  # questions asked before any user starts
+_SAMPLES = 10  # of the server's memory in a phase
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked, how often, for how long."""
+    """What is asked, how often, and how long an answer may take."""
 
     questions: Sequence[str]
     think_seconds: float
@@ -107,7 +105,7 @@ class Load:
 
 
 class VirtualUsers:
-    """All users. Use it as an async context manager: at the end they leave."""
+    """All users. Use it as an async context manager: at the end they disconnect."""
 
     def __init__(self, load: Load, make_user: MakeUser, read_memory: ReadMemory) -> None:
         self._load = load
@@ -119,7 +117,7 @@ class VirtualUsers:
 
     @property
     def users(self) -> list[LoadUser]:
-        """Those who have come."""
+        """The users so far."""
         return list(self._members.values())
 
     async def __aenter__(self) -> VirtualUsers:
@@ -132,7 +130,7 @@ class VirtualUsers:
         await asyncio.gather(*(user.leave() for user in self.users))
 
     async def at_rest(self) -> float:
-        """How long an answer takes when nobody else asks: the median of a few."""
+        """How long an answer takes without other users: the median of a few."""
         user = self._make_user()
         try:
             turns = [await self._turn(user) for _ in range(_AT_REST)]
@@ -141,16 +139,16 @@ class VirtualUsers:
         return median(turn.ended - turn.began for turn in turns)
 
     async def grow(self, count: int) -> None:
-        """Let users come until there are so many; evenly over the ramp."""
-        coming = count - len(self._members)
-        for number in range(coming):
+        """Start users up to this count, evenly over the ramp."""
+        missing = count - len(self._members)
+        for number in range(missing):
             user = self._make_user()
             self._members[asyncio.create_task(self._run_user(user))] = user
-            if number < coming - 1:
-                await asyncio.sleep(self._load.ramp_seconds / coming)
+            if number < missing - 1:
+                await asyncio.sleep(self._load.ramp_seconds / missing)
 
     async def watch(self, seconds: float) -> LoadPhase:
-        """Count for so long."""
+        """Count answers for this long."""
         phase = LoadPhase(users=len(self._members), begin=time.monotonic())
         self._now = phase
         until = phase.begin + seconds
@@ -165,13 +163,13 @@ class VirtualUsers:
         return phase
 
     def _fail_if_broken(self) -> None:
-        """A user ends only by a mistake of ours: then the figures would mean nothing."""
+        """Raise the error of a user who ended: only a bug of ours ends one, so figures are void."""
         for member in self._members:
             if member.done():
                 member.result()
 
     async def _run_user(self, user: LoadUser) -> None:
-        """Ask and think until the crowd is sent away."""
+        """Ask and think until cancelled."""
         await user.enter()
         await asyncio.sleep(self._chance.uniform(0, self._load.think_seconds))
         while True:

@@ -1,4 +1,4 @@
-"""What came of a run, for people and programs: one file a form."""
+"""The report of a graded run as JSON, HTML, Markdown and JUnit XML."""
 
 from dataagent_harbor.report.document import Report, report_of
 from dataagent_harbor.report.html import as_html

@@ -1,4 +1,4 @@
-"""The report as JUnit XML, which CI systems read. A pure function."""
+"""The report as JUnit XML, which CI systems read."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _case(suite: Element, row: dict[str, Any]) -> None:
     if row["status"] != "passed":
         kind = "failure" if row["status"] == "failed" else "error"
         reasons = "; ".join(row["reasons"]) or row["status"]
-        told = SubElement(case, kind, message=_clean(reasons), type=row["status"])
-        told.text = _clean(f"{row['question']}\n\n{row['answer']}")
+        failure = SubElement(case, kind, message=_clean(reasons), type=row["status"])
+        failure.text = _clean(f"{row['question']}\n\n{row['answer']}")
 
 
 def _clean(text: str) -> str:

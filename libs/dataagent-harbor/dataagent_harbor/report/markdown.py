@@ -1,11 +1,11 @@
-"""The report as Markdown, for a pull request or a wiki. A pure function."""
+"""The report as Markdown, for a pull request or a wiki."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dataagent_harbor.report.document import Report
-from dataagent_harbor.report.html_parts import money, seconds
+from dataagent_harbor.report.document import Report, row_name
+from dataagent_harbor.report.numbers import money, seconds
 
 _COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
 
@@ -25,16 +25,17 @@ def as_markdown(report: Report) -> str:
         _latency("answer, corrected", total["latency_corrected"]),
         _latency("first token", total["first_token"]),
         "",
-        _spent(total),
+        _usage(total),
         "",
         "| category | asked | passed | rate | p50 | p95 |",
         "|---|---|---|---|---|---|",
-        *(_category(name, found) for name, found in total["by_category"].items()),
+        *(_category(name, counts) for name, counts in total["by_category"].items()),
     ]
     if report["affected"]:
-        lines += ["", "## The server was away", ""]
+        lines += ["", "## Server unavailable", ""]
         lines += [
-            f"- **{_name(row)}** ({row['status']}): {row['how']}" for row in report["affected"]
+            f"- **{_cell(row_name(row))}** ({row['status']}): {row['how']}"
+            for row in report["affected"]
         ]
     if report["failures"]:
         lines += ["", "## Not passed", ""]
@@ -42,31 +43,28 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latency(name: str, found: dict[str, Any]) -> str:
-    return f"| {name} | {' | '.join(seconds(found[each]) for each in _COLUMNS)} |"
+def _latency(name: str, latency: dict[str, Any]) -> str:
+    return f"| {name} | {' | '.join(seconds(latency[each]) for each in _COLUMNS)} |"
 
 
-def _spent(total: dict[str, Any]) -> str:
+def _usage(total: dict[str, Any]) -> str:
     tokens = total["tokens"]
-    told = f"{tokens['input_tokens']:,} tokens in, {tokens['output_tokens']:,} out"
-    return told + (f"; cost {money(total['cost'])}." if total["cost"] else ".")
+    cost = f"; cost {money(total['cost'])}" if total["cost"] else ""
+    return f"{tokens['input_tokens']:,} tokens in, {tokens['output_tokens']:,} out{cost}."
 
 
-def _category(name: str, found: dict[str, Any]) -> str:
-    rate = f"{found['success_rate']:.0%}"
-    times = f"{seconds(found['p50'])} | {seconds(found['p95'])}"
-    return f"| {_cell(name)} | {found['total']} | {found['passed']} | {rate} | {times} |"
+def _category(name: str, counts: dict[str, Any]) -> str:
+    share = f"{counts['success_rate']:.0%}"
+    times = f"{seconds(counts['p50'])} | {seconds(counts['p95'])}"
+    return f"| {_cell(name)} | {counts['total']} | {counts['passed']} | {share} | {times} |"
 
 
 def _failure(row: dict[str, Any]) -> str:
     reasons = "; ".join(row["reasons"]) or row["status"]
-    return f"- **{_name(row)}** ({row['status']}): {_cell(row['question'])} — {_cell(reasons)}"
-
-
-def _name(row: dict[str, Any]) -> str:
-    return _cell(row["id"] if row["round"] == 1 else f"{row['id']} (round {row['round']})")
+    name, question = _cell(row_name(row)), _cell(row["question"])
+    return f"- **{name}** ({row['status']}): {question} — {_cell(reasons)}"
 
 
 def _cell(text: str) -> str:
-    """Text that stays in its place, whatever it holds."""
+    """The text on one line, without what Markdown would read as markup."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

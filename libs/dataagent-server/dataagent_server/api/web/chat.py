@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence, Sized
 from contextlib import suppress
-from typing import Annotated, Any, Protocol, assert_never
+from typing import Annotated, Any, Protocol
 
 import orjson
 from fastapi import APIRouter, Header
@@ -27,14 +27,9 @@ from starlette.types import Scope
 from dataagent_core.errors import RunNotFound
 from dataagent_core.events import (
     AnyEvent,
-    ArtifactEvent,
-    DoneEvent,
     ErrorEvent,
-    FileOperationEvent,
-    HITLRequestEvent,
     TextEvent,
     ThinkingEvent,
-    TodoUpdateEvent,
     ToolCallEvent,
     ToolResultEvent,
 )
@@ -57,7 +52,7 @@ def chat_text(entry: Entry) -> bytes:
 
 
 def chat_event(event: AnyEvent) -> tuple[str, dict[str, Any]]:
-    """The name and the data of an event."""
+    """The name and the data of an event; an event without names of its own here keeps its own."""
     match event:
         case TextEvent():
             final = {"is_final": True} if event.is_final else {}
@@ -84,16 +79,8 @@ def chat_event(event: AnyEvent) -> tuple[str, dict[str, Any]]:
                 "error_code": event.error_code,
                 "recoverable": event.recoverable,
             }
-        case (
-            DoneEvent()
-            | HITLRequestEvent()
-            | TodoUpdateEvent()
-            | FileOperationEvent()
-            | ArtifactEvent()
-        ):
-            return event.event_type, event.data()
         case _:
-            assert_never(event)
+            return event.event_type, event.data()
 
 
 def _speaker(event: TextEvent | ThinkingEvent | ToolCallEvent) -> dict[str, str | bool]:
