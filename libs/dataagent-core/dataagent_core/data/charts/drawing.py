@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 from typing import Any, Protocol, cast
 
 from dataagent_core.data.charts.fields import Spec, refuse
-from dataagent_core.data.charts.plain import clean
+from dataagent_core.data.charts.settings import clean
 
 MAX_DRAWN = 5_000
 MAX_AGGREGATED = 50_000
