@@ -23,7 +23,7 @@ WEB_SOURCES = $(shell find web/src web/public web/index.html web/vite.config.ts 
 export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test test-all test-times soak coverage mutants check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels sbom setup clean sync-client pictures
+.PHONY: help run test test-all test-times soak coverage mutants check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels sbom setup clean sync-client chart-schema pictures
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -95,6 +95,9 @@ sync-client: $(SETUP) ## write the sync twin of the async client
 web: $(WEB_APP) ## build the web app, if its sources changed
 
 web-packages: $(WEB_PACKAGES) ## install the web app's packages, if its lock file changed
+
+chart-schema: $(SETUP) ## write the part of Vega-Lite's schema that charts may use
+	@$(BIN)/python -m scripts.chart_schema
 
 web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes
 	@$(BIN)/python -m scripts.web_schema

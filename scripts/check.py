@@ -26,6 +26,7 @@ CHECKS: dict[str, list[str]] = {
     "web-format": [*_NPM, "format"],
     "unused": [_PYTHON, "-m", "scripts.check_unused"],
     "web-schema": [_PYTHON, "-m", "scripts.web_schema", "--check"],
+    "chart-schema": [_PYTHON, "-m", "scripts.chart_schema", "--check"],
     "web-types": [*_NPM, "types"],
     "docs": [_PYTHON, "-m", "scripts.reference", "--check"],
     "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],

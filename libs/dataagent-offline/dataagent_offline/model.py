@@ -1,14 +1,10 @@
-"""A chat model with no network and no mind: what answers when no key is configured.
+"""A chat model without a network or a language model: it answers when no key is configured.
 
 It reads the tools it was given and follows what it understands to the letter: it runs fenced `sql`
 and `python` blocks, lists, reads and writes files, answers plain questions about data with the SQL
-tools, and otherwise says what it is and what to set. It never guesses and never pretends. Each
-ability is a small function in `SKILLS`; the first one that has a turn for the conversation wins.
-
-The offline model as supervisor: who gets the question, by its words.
-
-Greetings it answers itself, what sounds like a question about data or is SQL goes to `sql`, all
-else to `general`, which has every tool. It asks back nothing: it could not read the answer.
+tools, and otherwise says what it is and what to set. Each ability is a function in `SKILLS`; the
+first one that answers wins. As supervisor it answers greetings itself, sends SQL and questions
+about data to `sql` and all else to `general`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The offline model's skills for files: list, read and write, and read what was uploaded.
+"""The offline model's skills for files and code, and what it says about itself.
 
 English and Chinese. Each pattern takes the whole request, so that a longer question which only
-mentions a file is not mistaken for one of these. Pure; the tools do the work.
-
-The offline model's skill to run fenced `sql` and `python` blocks, as they are, in order.
-
-What the offline model says about itself: what it is, what it can do here, what to set.
+mentions a file is not mistaken for one of these. Fenced `sql` and `python` blocks are run as they
+are, in order.
 """
 
 from __future__ import annotations

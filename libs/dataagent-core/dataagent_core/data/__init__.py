@@ -1,6 +1,6 @@
 """A company's data: sources, their catalogue, the guarded path of a query, results, charts.
 
-`service.py` is the door. Only the nouns are imported here: the rest of the room is heavy.
+`service.py` is the entry point. Only plain types are imported here: everything else is heavy.
 """
 
 from dataagent_core.data.types import (

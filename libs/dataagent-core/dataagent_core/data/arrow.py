@@ -1,4 +1,4 @@
-"""Arrow and DuckDB for this room, loaded when the first of them is used."""
+"""pyarrow and DuckDB, loaded on first use."""
 
 # pyright: reportMissingTypeStubs=false
 # Arrow brings no types.

@@ -1,8 +1,7 @@
-"""Charts over kept results: made, shown in a browser, drawn as a picture.
+"""Makes charts over stored results, for the browser and as pictures.
 
 A chart is a specification without data beside the table it draws; its values are read from that
-table each time it is shown. Above: `tools/`, the server, the terminal. Below: `charts/`,
-`results/`.
+table each time it is shown.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -1,7 +1,4 @@
-"""Names for the columns of a result, unique whatever the engine called them. Pure.
-
-Above: `engines/columns.py`, whose batches need them, and `results/keep.py`, whose files do.
-"""
+"""Unique names for the columns of a result, whatever the engine called them."""
 
 from __future__ import annotations
 

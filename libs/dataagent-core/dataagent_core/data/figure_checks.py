@@ -1,7 +1,4 @@
-"""Every figure of an answer, looked for in what its run has read, in a worker process.
-
-Above: `runs/`, at the end of a run. Below: `figures/`, `results/`.
-"""
+"""Looks for every figure of an answer in what its run has read, in a worker process."""
 
 # pyarrow has no type stubs: this module is a border to it.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false

@@ -1,8 +1,7 @@
 """What of a source a reader may see, and which statement would run for that reader.
 
-Views are remembered while catalogue, policies and reader stay the same. Statements are checked in
-worker processes (`plans.py`), so that one user's statement cannot block another's.
-Above: `service.py`. Below: `plans.py`, `policy/`, `processes/`.
+Views are cached while catalogue, policies and reader stay the same. Statements are checked in
+worker processes, so that one user's statement cannot block another's.
 """
 
 from __future__ import annotations

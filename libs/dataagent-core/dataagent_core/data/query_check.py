@@ -1,8 +1,6 @@
-"""Which statement would run for a reader, from the text that somebody wrote.
+"""Checks a statement for a reader: guard and policy, from the written text to what would run.
 
-The one place where guard and policy meet. These functions are called in a worker process: a text
-may be written to take all the time and memory there is. Above: `planning.py`. Below: `guard/`,
-`policy/`.
+Called in a worker process: a text may be written to take all the time and memory there is.
 """
 
 from __future__ import annotations

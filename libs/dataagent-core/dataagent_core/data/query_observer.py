@@ -1,7 +1,4 @@
-"""What is known of statements after they ran: an audit note and a span each, how long they took.
-
-Above: `service.py` wraps each query in it. Below: `audit/`, `telemetry/`.
-"""
+"""Records statements after they ran: an audit entry, a span and their duration."""
 
 from __future__ import annotations
 

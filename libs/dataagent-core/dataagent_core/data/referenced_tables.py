@@ -1,8 +1,4 @@
-"""Which tables a statement reads, by the catalogue its reader sees. Pure.
-
-For explaining a statement that passed the guard, never for judging one. Above: the terminal.
-Below: sqlglot.
-"""
+"""The tables a statement reads, for explaining one that passed the guard, never for judging one."""
 
 from __future__ import annotations
 

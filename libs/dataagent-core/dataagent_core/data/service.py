@@ -1,14 +1,11 @@
-"""The one path of a query, from whoever asks to the rows that are kept.
+"""The one path of a query, from a caller to stored rows.
 
 Agent, terminal and API all call this. Sources and tables a reader may not see do not exist here for
-that reader: they are missing from lists, catalogues, errors and hints alike. Above: `tools/`, the
-server, the terminal. Below: each part of `data/` in its turn.
+that reader: they are missing from lists, catalogues, errors and hints alike.
 
-Runs one statement to its end in a worker thread, and stops it in the engine when told to.
-
-The caller is a task that may be cancelled at any moment; the thread and the engine then stop before
-the cancellation goes on, so that nothing writes to a place that is being cleared. Above:
-`service.py`. Below: `planning.py`, `engines/`, `results/`.
+A statement runs in a worker thread. Its caller is a task that may be cancelled at any moment; the
+engine and the thread then stop before the cancellation goes on, so that nothing writes to a folder
+that is being cleared.
 """
 
 from __future__ import annotations

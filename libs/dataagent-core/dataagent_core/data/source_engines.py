@@ -1,8 +1,7 @@
 """The engines of the sources in use: opened on first use, shared, replaced when a source moves.
 
-Files are loaded into a database of ours first, and again when they change. An engine that was
-replaced is closed once no statement on it can still be running. Above: `service.py` and the
-catalogue. Below: `engines/`, `files/`, `sources/`.
+Files are loaded into a DuckDB database first, and again when they change. An engine that was
+replaced is closed once no statement on it can still be running.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The nouns of the data room: who reads, what there is to read, what came of it.
+"""The types that every part of `data/` shares: readers, catalogues, limits, artefacts.
 
-Plain values that every part of `data/` shares. No SQL, no driver, no LangChain. A query walks
-guard → names → policy → engine → artefact (`service.py`); each step takes and gives these.
+Plain values: no SQL, no driver, no LangChain. A query goes guard → names → policy → engine →
+artefact (`service.py`); each step takes and returns these.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Data sources that users make of their own files.
 
-Anyone may make one, for themselves: it is theirs, and granted to them alone. The files are copied
-out of the workspace to `{root}/{user_id}/…`, so that nothing an agent does there changes what a
-query reads, under names from which the tables get theirs. Their bytes count on the user's quota.
-Some are made on the way, of one file that an agent reads (`of_file`): these go with their file.
-Above: the data-source routes, `tools/read_file.py`. Below: `service.py`, `workspace/file_store.py`.
+Such a source belongs to its user and is granted to that user alone. The files are copied out of the
+workspace to `{root}/{user_id}/…`, so that nothing an agent does there changes what a query reads.
+Their bytes count on the user's quota. A source made of one file that an agent reads (`of_file`) is
+deleted with that file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A result as the text of the answer: the number or a small table, how it was read, its receipt.
+"""Writes the answer: the number or a small table, how the question was read, the receipt.
 
-What is said instead of a number: what was not understood, and what can be asked.
-
-Questions about the source itself: which tables there are, what a table holds.
+Also what is said instead: what was not understood and what can be asked, which tables a source has,
+what a table holds.
 """
 
 from __future__ import annotations

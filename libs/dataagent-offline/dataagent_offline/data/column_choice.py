@@ -1,12 +1,10 @@
-"""Which column a word stands for, seen from the table the question is about.
+"""Chooses the column a word stands for, seen from the table the question is about.
 
-The better name wins, then the way on which no row repeats, then the shorter way. Two that are as
-good are a `QuestionError`: the user is asked, nothing is guessed.
-
-Where a schema keeps money and units: the columns that `sales` and `units sold` can mean.
-
-A total at the head of a document (`Invoice.Total`) may be summed as long as no row of it repeats;
-below it, price times quantity of the lines. Both are found by name and keys, in any schema.
+The better name wins, then the path on which no row repeats, then the shorter path. Two that are as
+good are a `QuestionError`: the user is asked, nothing is guessed. Money and units (`sales`,
+`units sold`) are found by name and keys, in any schema: a total at the head of a document
+(`Invoice.Total`) may be summed as long as no row of it repeats; below it, price times quantity of
+the lines.
 """
 
 from __future__ import annotations

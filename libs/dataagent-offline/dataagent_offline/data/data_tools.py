@@ -1,7 +1,4 @@
-"""Asking the tools what there is: the schema of a source, in full or the part a question needs.
-
-The query tool's answers as objects: rows, or why there are none.
-"""
+"""Calls of the data tools: the schema of a source, in full or in part, and queries as objects."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a schema calls things: phrase → tables, columns and values it may stand for.
 
 From names (`UnitPrice`, `unit_price`), comments in both languages, synonyms and sampled values.
-It says what a phrase may mean, never which meaning holds: that is `parse` and `link`.
+Which meaning holds is decided by `parse` and `planner`.
 """
 
 from __future__ import annotations

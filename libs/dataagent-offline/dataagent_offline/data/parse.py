@@ -1,9 +1,7 @@
-"""A reading → what is asked. Every span is given a part, or the question is not understood.
+"""Parses a segmented question into an intent; a span without a part is not understood.
 
-Conditions first, then groupings, then the ranking; what is left is the subject. Below: `filters`,
-`grouping`, `ordering`, `spans`; above: `skill`.
-
-What a question groups by: `by country and year`, `per month`, `每个国家`.
+Conditions first, then groupings (`by country and year`, `per month`, `每个国家`), then the ranking;
+what is left is the subject.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""The walk from a question to its answer, with the data tools as the only eyes.
+"""Runs a question about data through all steps, calling the data tools on the way.
 
-Written as generators: they yield a tool call and are sent the tool's answer. They keep nothing;
-`skill` walks again over the answers that are already in the conversation.
-
-Data that a question names with `@`: a source, or one of its tables, as the composer writes them.
-
-`@sales` is a source, `@sales.orders` and `@sales."Order details"` tables of it. Pure.
-
-The data skill's door: the next step for a question about data, found by walking again.
-
-Nothing is kept between turns. Each turn walks over the tool results that the conversation already
-holds; the first call without a result is the next step. Earlier questions are walked in the same
-way when a follow-up needs one.
+Written as generators: they yield a tool call and are sent the tool's answer. Nothing is stored
+between turns: each turn replays the tool results that the conversation already holds, and the first
+call without a result is the next step. Earlier questions are replayed in the same way when a
+follow-up needs one. A question may name its data with `@`, as the composer writes it: `@sales` is a
+source, `@sales.orders` and `@sales."Order details"` tables of it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""A question with its columns chosen: everything `sql` needs to write the statement.
+"""A question with its columns chosen, and the join paths between tables along foreign keys.
 
-How tables hang together: the way from one table to another along foreign keys.
-
-Files declare no keys; there a column named after a table (`customer_id`, `customers`) is one.
-
-A step to a table that the key points at keeps every row once (`is_one`); a step against the key
-repeats rows, and whoever sums after it must not count them twice.
+Files declare no keys; there a column named after a table (`customer_id`, `customers`) is one. A
+step to a table that the key points at keeps every row once (`is_one`); a step against the key
+repeats rows, which a sum must not count twice.
 """
 
 from __future__ import annotations

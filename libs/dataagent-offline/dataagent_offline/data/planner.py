@@ -1,17 +1,10 @@
-"""What is asked → a plan: the table in the middle, the columns, the joins.
+"""Plans an intent: the table in the middle, the columns, the joins.
 
 Every reading of the subject is tried; the best that accounts for the whole question is the plan.
 A sum never counts a row twice: where a join would repeat rows, the lines are summed instead of the
-documents' totals, or each row once per group, or the question is declined.
-
-The readings of what a question counts, adds up or lists: a table in the middle and columns.
-
-Every reading is given; which one holds is `link`'s to find. Below: `facts`, for sales and units.
-
-Counts from below: `which customer has the fewest invoices` must not pass over who has none.
-
-Joined from the rows that are counted, a group without any is not there. Where the plan can start
-from the groups it does; else the question is declined. Above: `link`; `sql` writes the join.
+documents' totals, or each row once per group, or the question is declined. A question for the least
+(`which customer has the fewest invoices`) must not pass over groups without rows, so the plan
+starts from the groups where it can.
 """
 
 from __future__ import annotations

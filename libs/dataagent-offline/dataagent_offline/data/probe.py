@@ -1,4 +1,4 @@
-"""Values that the samples do not show: which words to look for in the data, and in which columns.
+"""Looks for words in the data that the samples do not show, and in which columns they stand.
 
 One query asks all text columns whose samples are not complete for all spellings at once.
 """

@@ -1,12 +1,9 @@
 """What a question ranks: `top 5 artists by sales`, `which genre has the most tracks`, `最高工资`.
 
 A superlative either ranks something (`entity`) by something (`target`), or, with nothing to rank,
-asks for the highest or lowest value itself.
-
-Selling and buying as what a question ranks by: `which genre sells best`, `哪个国家买得最多`.
-
-Without another measure the verb means sales. It also says who is ranked: what is sold is ranked by
-its sales, and a buyer by what was spent, never one in place of the other. Above: `parse`, `link`.
+asks for the highest or lowest value itself. Without another measure a verb of selling or buying
+means sales (`which genre sells best`, `哪个国家买得最多`): what is sold is ranked by its sales,
+and a buyer by what was spent.
 """
 
 from __future__ import annotations

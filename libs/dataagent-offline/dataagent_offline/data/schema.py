@@ -1,12 +1,7 @@
 """The schema tool's answer as objects: tables, columns, keys, sampled values.
 
-The border at which the tools' JSON ends. What cannot be read is a `ValueError`.
-
-Columns that say yes or no: `active`, `is_paid`, `是否启用`. Whoever is active has a yes in it.
-
-Known by the column's type, by its name, or by all of its values.
-
-What a row of a table is called: the columns a reader would recognise it by.
+The border at which the tools' JSON ends; what cannot be read is a `ValueError`. Columns that say
+yes or no (`active`, `is_paid`, `是否启用`) are known by their type, name or values.
 """
 
 from __future__ import annotations

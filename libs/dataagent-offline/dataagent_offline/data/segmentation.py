@@ -1,12 +1,7 @@
-"""Which words of a question mean what: every span is known, or named as not understood.
+"""Cuts a question into spans: every span is known, or named as not understood.
 
-The question is cut so that as little as possible stays unknown and the known spans are long.
-A span keeps all its meanings. Below: `lexicon`, `vocabulary`, `times`; above: `parse`.
-
-A reading on its way to an intent: spans with one meaning each, and which are accounted for.
-
-A span with several meanings gets the one that fits its neighbours. What stays unused at the end
-was not understood, and `parse` says so.
+As little as possible stays unknown and the known spans are long. A span keeps all its meanings
+until `SpanList` picks the one that fits its neighbours and notes which spans are accounted for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""What a span of a question can mean, as data: fixed words, nouns of the schema, values, times.
+"""What a span of a question can mean: fixed words, nouns of the schema, values, times.
 
-Times in a question: years, quarters, months and days, as spans with an exact start and end.
-
-Only what stands in the text: nothing is relative to today, so the same question always means the
-same days.
+Times (years, quarters, months and days) have an exact start and end. Nothing is relative to today,
+so the same question always means the same days.
 """
 
 from __future__ import annotations

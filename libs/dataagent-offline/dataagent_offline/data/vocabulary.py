@@ -1,19 +1,11 @@
-"""The fixed words of a question, English and Chinese, and the part each plays.
+"""The fixed words of a question, English and Chinese, and how text is cut into atoms.
 
 A word that is not here, not in the schema and not a value is not understood; so nothing that
 changes a meaning may stand under `noise`. Words of a kind of question that is out of reach stand
-under `refused`, with the reason that is told.
-
-Text → atoms: words, numbers and single Chinese characters, each with the key it is matched by.
-
-The same cut is made of questions, of names in a schema and of values, so that `unit prices`,
-`UnitPrice` and `unit_price` meet. It knows no vocabulary.
-
-Words that mean the same: nouns of business in English and Chinese, and names of values.
-
-`nouns` links a word of a question to a name in a schema that uses another word for it. `names`
-links a value as it is said (`德国`, `German`) to the ways it may be stored (`Germany`). Neither
-claims that a table or a value exists: the schema and the data decide that.
+under `refused`, with the reason. Questions, names of a schema and values are cut in the same way,
+so that `unit prices`, `UnitPrice` and `unit_price` meet. Synonyms link a word of a question to the
+names and values that a schema may use for it (`德国`, `German`, `Germany`); whether a table or a
+value exists is decided by the schema and the data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a source holds: built from it, kept, refreshed, searched and put into words."""
+"""What a source holds: built from it, stored, refreshed, searched and described as text."""
 
 from dataagent_core.data.catalogue.build import Comments, build, structure_hash
 from dataagent_core.data.catalogue.cache import (

@@ -1,9 +1,8 @@
-"""Makes a source's catalogue: what the engine reports, comments we know, a few values, a hash.
+"""Builds a source's catalogue: what the engine reports, known comments, a few values, a hash.
 
 Blocking; runs in a worker thread. A table whose values cannot be sampled stays in the catalogue
 without them. Columns that look like credentials or hold bytes are never sampled, nor are those that
-a policy keeps from anyone. Above: `refresh.py`. Below: an `Engine`, its `introspect` and `sample`,
-and `policy/values.py`.
+a policy protects.
 """
 
 from __future__ import annotations

@@ -1,20 +1,9 @@
-"""Gives the catalogue of a source, builds it once however many ask, and keeps it fresh.
+"""Gives the catalogue of a source, builds it once however many callers ask, and keeps it fresh.
 
 A catalogue comes from memory, else from the database, else from the source itself in a worker
-thread. `start` refreshes all of them on an interval. A source that is down keeps the catalogue it
-had, whose `refreshed_at` says how old it is, and `state` says why. Above: `data/service.py`. Below:
-`build.py`, `store.py`, `drift.py`.
-
-What changed between two catalogues of a source, in sentences. Pure.
-
-Tables and columns that came, went or changed; not rows, samples or comments. Above: `refresh.py`
-logs them and the API shows them.
-
-Catalogues, kept beside their sources, so that a start need not ask every source.
-
-What cannot be read (an older form, a damaged row) counts as not there: it is built again. Values
-that a policy protects are not kept, whatever a catalogue brings along (`data/sources/rows.py`).
-Above: `refresh.py`. Below: `data/sources/rows.py`, `storage/`.
+thread. `start` refreshes all of them on an interval and logs what changed. A source that does not
+answer keeps the catalogue it had: `refreshed_at` says how old it is, and `state` says why.
+A stored catalogue that cannot be read is built again.
 """
 
 from __future__ import annotations

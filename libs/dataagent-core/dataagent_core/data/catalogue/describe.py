@@ -1,14 +1,9 @@
-"""A catalogue as the text a model or a person reads, never longer than allowed. Pure.
+"""Describes a catalogue as text for a model or a person, within a number of characters.
 
-Each table with its columns, types, keys, comments, row count and a few values; alike tables once.
-When that does not fit, values go first, then comments, then columns, and a last line says what is
-missing and how to get it. Comments and values come from the source, so they are put on one line
-and cut: they are data, not text of ours. Above: the catalogue tools, the API, the terminal.
-
-Tables that differ only by a number in their name, such as `events_2024_01` to `_12`. Pure.
-
-A warehouse may have hundreds of them; the model needs to see their columns once. Above:
-`describe.py`, `index.py`.
+Each table with its columns, types, keys, comments, row count and a few values; tables that differ
+only by a number in their name (`events_2024_01` to `_12`) once. When that does not fit, values go
+first, then comments, then columns, and a last line says what is missing and how to get it. Comments
+and values come from the source, so they are put on one line and cut.
 """
 
 from __future__ import annotations

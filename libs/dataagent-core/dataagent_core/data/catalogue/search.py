@@ -1,26 +1,11 @@
-"""Which tables and columns a question is about, when the whole catalogue does not fit.
+"""Finds the tables and columns a question is about, when the whole catalogue does not fit.
 
-Tables are ranked by words they share with the question (`index.py`) plus a share of what their
-neighbours by foreign key have, so that a table which joins two hits rises with them; what is still
-missing to join the best ones is put in. A catalogue given here is the reader's own: what a policy
-hides is not in it. Above: the `search_catalogue` tool, `data/service.py`. Pure.
-
-The words `words.py` knows: which to pass over, and which mean about the same. Plain data.
-
-Business words, one group a line, English and Chinese together. A company's own words belong in
-the comments of its tables, not here.
-
-Text → the words a catalogue is searched by, in English and Chinese. Pure functions.
-
-Names are split where CamelCase, snake_case and digits change; English words lose their endings;
-Chinese, which has no spaces, becomes single characters and pairs. `synonyms` gives business words
-that mean about the same, across both languages. Above: `search.py`.
-
-An inverted index over a catalogue: words of names, comments and sampled values, in BM25F.
-
-Written here because what decides is how words are made (`words.py`) and that a hit can say why it
-is one; SQLite's FTS5 splits neither CamelCase nor Chinese, DuckDB's needs an extension from the
-network, and either would only hold what these lines hold. Above: `search.py`.
+An inverted index over names, comments and sampled values ranks tables by BM25F. A table gains a
+share of what its neighbours by foreign key have, so that one which joins two hits rises with them.
+Names are split where CamelCase, snake_case and digits change; Chinese becomes single characters and
+pairs; synonyms join business words of both languages. A company's own words belong in the comments
+of its tables. SQLite's FTS5 splits neither CamelCase nor Chinese, and DuckDB's full-text search is
+an extension from the network.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A sensible chart when nobody said which: chosen by the types of the columns.
+"""Chooses a chart by the types of a result's columns.
 
-Time and a number make a line, a category and a number a bar, two numbers a scatter. What no chart
-shows better than a table is refused with that sentence. The result passes `check_spec`.
+Time and a number make a line, a category and a number a bar, two numbers a scatter. What a table
+shows better than a chart is refused with that sentence. The result passes `check_spec`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""A checked specification joined with the rows of its result: what Vega draws.
+"""Joins a checked specification with the rows of its result.
 
 Columns are renamed to `c0`, `c1`, … on the way, and every field gets its title. Vega-Lite reads
-dots and brackets in a field's name as paths and pastes names into expressions; so no name of a
-column ever reaches it as anything but a title. Dates go out as wall-clock time without a zone,
-which a browser anywhere shows as the table does. Nothing here draws: `render.py` does, and the
-browser.
+dots and brackets in a field's name as paths and pastes names into expressions, so a column's name
+reaches it only as a title. Dates go out as wall-clock time without a zone, which a browser anywhere
+shows as the table does.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from itertools import islice, pairwise
 from typing import Any, Protocol, cast
 
 from dataagent_core.data.charts.fields import Spec, refuse
-from dataagent_core.data.charts.plain import clean
+from dataagent_core.data.charts.settings import clean
 
 MAX_DRAWN = 5_000
 MAX_AGGREGATED = 50_000

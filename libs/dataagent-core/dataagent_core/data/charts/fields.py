@@ -1,7 +1,6 @@
-"""The names a chart may use: columns of the result, and what its transforms make of them.
+"""The fields a chart may use: columns of the result, and what its transforms compute from them.
 
-Also the one way a chart is refused: `refuse` names the place in the specification. Nothing here
-knows Vega-Lite's grammar; `encoding.py` and `transforms.py` ask, `spec.py` starts.
+`refuse` is the one way a chart is refused; it names the place in the specification.
 """
 
 from __future__ import annotations

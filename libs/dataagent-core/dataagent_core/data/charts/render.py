@@ -1,14 +1,10 @@
-"""Charts as pictures, for the terminal and for export.
+"""Renders charts as pictures, for the terminal and for export.
 
 A child process draws (`worker.py`), one chart at a time, and stays for the next one: the first
 takes about a second, later ones a tenth. One that takes too long is killed and the next request
-starts another. The event loop is never held: joining rows with the specification happens in a
-thread, drawing in the child. Nothing is loaded from the network.
-
-Whether pictures can show Chinese: a font with its characters, found on this machine.
-
-The drawing library uses the system's fonts and carries only Latin ones. Without a font every
-Chinese character is an empty box, so whoever draws asks here first and says what to install.
+starts another. Rows are joined with the specification in a thread, so the event loop is never held.
+Nothing is loaded from the network. The drawing library carries only Latin fonts: `cjk_font` finds
+an installed one with Chinese characters, without which each would be an empty box.
 """
 
 from __future__ import annotations

@@ -1,30 +1,21 @@
 """A Vega-Lite specification from a model, checked against the result it is to draw.
 
-Everything is allow-listed: marks, channels, transforms, settings. What passes has no data of its
+Views, marks, transforms and channels are walked one by one, with the fields in scope at each place;
+their settings go through Vega-Lite's own schema (`settings.py`). What passes has no data of its
 own, loads nothing, links nowhere and runs no expression; its fields are columns of the result,
-written exactly as the result names them. `drawing.py` joins it with rows; this module never sees
-any. Above: the chart tool and the artefact routes.
-
-What a chart may do with its rows before drawing: aggregate, bin, truncate dates, filter.
-
-Each takes the scope of fields and gives it back changed. A filter is a structured predicate; an
-expression in a string is refused, for it is code.
-
-Which column is drawn how: the channels of a chart, checked against the fields in scope.
-
-A channel's field must be in scope and its type must fit what the field holds. A type that was
-left out is filled in.
+written exactly as the result names them. `drawing.py` joins it with rows.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
-from dataagent_core.data.charts import plain
+from dataagent_core.data.charts import settings
 from dataagent_core.data.charts.fields import FieldKind, FieldScope, Spec, refuse, words
+from dataagent_core.data.charts.settings import check_keys, part, refuse_key
 from dataagent_core.data.types import ResultColumn
 
 COUNTING_OPERATIONS = frozenset({"count", "distinct", "valid", "missing"})
@@ -59,24 +50,15 @@ def _transform(given: object, scope: FieldScope, path: str) -> tuple[Spec, Field
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = cast("Spec", given)
     kind = next((kind for kind in TRANSFORM_KINDS if kind in spec), None)
-    match kind:
-        case "filter":
-            _only(spec, {"filter"}, path)
-            return {"filter": predicate(spec["filter"], scope, f"{path}.filter")}, scope
-        case "aggregate" | "joinaggregate":
-            return _aggregate(spec, kind, scope, path)
-        case "bin" | "timeUnit":
-            return _made_from_one(spec, kind, scope, path)
-        case _:
-            key = next(iter(spec), "")
-            plain.refuse_key(f"{path}.{key}", key, TRANSFORM_KINDS)
-            raise AssertionError
-
-
-def _only(spec: Spec, allowed: set[str], path: str) -> None:
-    for key in spec:
-        if key not in allowed:
-            plain.refuse_key(f"{path}.{key}", key, allowed)
+    if kind is None:
+        key = next(iter(spec), "")
+        refuse_key(f"{path}.{key}", key, TRANSFORM_KINDS)
+    if kind == "filter":
+        check_keys(spec, {"filter"}, path)
+        return {"filter": predicate(spec["filter"], scope, f"{path}.filter")}, scope
+    if kind in ("aggregate", "joinaggregate"):
+        return _aggregate(spec, kind, scope, path)
+    return _made_from_one(spec, kind, scope, path)
 
 
 def new_name(name: object, scope: FieldScope, path: str) -> str:
@@ -93,7 +75,7 @@ def new_name(name: object, scope: FieldScope, path: str) -> str:
 
 
 def _aggregate(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
-    _only(spec, {kind, "groupby"}, path)
+    check_keys(spec, {kind, "groupby"}, path)
     names = plain_list(spec["groupby"], f"{path}.groupby") if spec.get("groupby") else []
     groups = [scope.find(name, f"{path}.groupby[{at}]") for at, name in enumerate(names)]
     made: dict[str, FieldKind] = {}
@@ -110,7 +92,7 @@ def _operation(given: object, scope: FieldScope, path: str) -> tuple[Spec, Field
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = cast("Spec", given)
-    _only(spec, {"op", "field", "as"}, path)
+    check_keys(spec, {"op", "field", "as"}, path)
     checked: Spec = {"op": spec.get("op")}
     if spec.get("op") != "count":
         checked["field"] = scope.find(spec.get("field"), f"{path}.field")
@@ -142,7 +124,7 @@ def aggregated(op: object, name: str | None, scope: FieldScope, path: str) -> Fi
 
 
 def _made_from_one(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
-    _only(spec, {kind, "field", "as"}, path)
+    check_keys(spec, {kind, "field", "as"}, path)
     name = scope.find(spec.get("field"), f"{path}.field")
     made = new_name(spec.get("as"), scope, f"{path}.as")
     check = check_bin if kind == "bin" else check_time_unit
@@ -157,7 +139,13 @@ def check_bin(given: object, kind: FieldKind, path: str) -> bool | Spec:
         return False
     if kind != "number":
         refuse(f"{path}: only numbers can be binned.", path=path, reason="type_mismatch")
-    return True if given is True else plain.options(given, path, allowed=BIN_KEYS)
+    if given is True:
+        return True
+    if not isinstance(given, dict):
+        refuse(f"{path} must be true or an object.", path=path, reason="bad_value")
+    spec = cast("Spec", given)
+    check_keys(spec, BIN_KEYS, path)
+    return {key: settings.value(item, f"{path}.{key}", key=key) for key, item in spec.items()}
 
 
 def check_time_unit(given: object, kind: FieldKind, path: str) -> str:
@@ -186,7 +174,7 @@ def predicate(given: object, scope: FieldScope, path: str, *, depth: int = 0) ->
     spec = cast("Spec", given)
     for joint in ("and", "or"):
         if joint in spec:
-            _only(spec, {joint}, path)
+            check_keys(spec, {joint}, path)
             parts = plain_list(spec[joint], f"{path}.{joint}")
             return {
                 joint: [
@@ -195,7 +183,7 @@ def predicate(given: object, scope: FieldScope, path: str, *, depth: int = 0) ->
                 ]
             }
     if "not" in spec:
-        _only(spec, {"not"}, path)
+        check_keys(spec, {"not"}, path)
         return {"not": predicate(spec["not"], scope, f"{path}.not", depth=depth + 1)}
     return _comparison(spec, scope, path)
 
@@ -208,7 +196,7 @@ def plain_list(given: object, path: str) -> list[Any]:  # Any: JSON, checked by 
 
 
 def _comparison(spec: Spec, scope: FieldScope, path: str) -> Spec:
-    _only(spec, {"field", "timeUnit", *COMPARISONS}, path)
+    check_keys(spec, {"field", "timeUnit", *COMPARISONS}, path)
     name = scope.find(spec.get("field"), f"{path}.field")
     used = [key for key in spec if key in COMPARISONS]
     if len(used) != 1:
@@ -217,7 +205,7 @@ def _comparison(spec: Spec, scope: FieldScope, path: str) -> Spec:
             path=path,
             reason="bad_value",
         )
-    checked: Spec = {"field": name, used[0]: plain.value(spec[used[0]], f"{path}.{used[0]}")}
+    checked: Spec = {"field": name, used[0]: settings.value(spec[used[0]], f"{path}.{used[0]}")}
     if used[0] in ("range", "oneOf") and not isinstance(spec[used[0]], list):
         refuse(f"{path}.{used[0]} must be a list.", path=path, reason="bad_value")
     if "timeUnit" in spec:
@@ -240,35 +228,6 @@ CHANNEL_KEYS = words(
 )
 SORT_OPS = frozenset({"ascending", "descending"})
 
-_LABELS = (
-    "labels labelAlign labelAngle labelBaseline labelBound labelColor labelFlush labelFontSize "
-    "labelFontWeight labelLimit labelOffset labelOverlap labelPadding labelSeparation labelOpacity "
-    "title titleAlign titleAnchor titleAngle titleColor titleFontSize titleFontWeight titleLimit "
-    "titlePadding titleOrient format formatType orient offset padding values zindex tickCount"
-)
-AXIS_KEYS = words(
-    f"{_LABELS} domain domainColor domainOpacity domainWidth grid gridColor gridDash gridOpacity "
-    "gridWidth ticks tickBand tickColor tickExtra tickMinStep tickOffset tickRound tickSize "
-    "tickWidth translate position minExtent maxExtent titleX titleY"
-)
-LEGEND_KEYS = words(
-    f"{_LABELS} columns columnPadding rowPadding direction fillColor strokeColor cornerRadius "
-    "gradientLength gradientThickness symbolSize symbolType symbolOpacity symbolLimit type "
-    "clipHeight legendX legendY"
-)
-SCALE_KEYS = words(
-    "type domain domainMin domainMax domainMid range rangeMin rangeMax scheme zero nice reverse "
-    "padding paddingInner paddingOuter clamp round interpolate base exponent constant align"
-)
-HEADER_KEYS = words(_LABELS)
-_SETTINGS = {"axis": AXIS_KEYS, "legend": LEGEND_KEYS, "scale": SCALE_KEYS, "header": HEADER_KEYS}
-
-_CHOICES: dict[str, tuple[str | bool | None, ...]] = {
-    "stack": ("zero", "normalize", "center", None, True, False),
-    "formatType": ("number", "time"),
-}
-_PARTS = {"impute": frozenset({"value", "method"}), "spacing": frozenset({"row", "column"})}
-
 
 def check_encoding(given: object, scope: FieldScope, path: str) -> Spec:
     """Every channel of an encoding."""
@@ -279,13 +238,13 @@ def check_encoding(given: object, scope: FieldScope, path: str) -> Spec:
     for channel, definition in channels.items():
         here = f"{path}.{channel}"
         if channel not in CHANNELS:
-            plain.refuse_key(here, channel, CHANNELS)
+            refuse_key(here, channel, CHANNELS)
         if definition is None:
             result[channel] = None
         elif isinstance(definition, list) and channel in LIST_CHANNELS:
             result[channel] = [
                 check_channel(item, channel, scope, f"{here}[{at}]")
-                for at, item in enumerate(cast("list[Any]", definition)[: plain.MAX_LIST])
+                for at, item in enumerate(cast("list[Any]", definition)[: settings.MAX_LIST])
             ]
         else:
             result[channel] = check_channel(cast("object", definition), channel, scope, here)
@@ -297,9 +256,7 @@ def check_channel(given: object, channel: str, scope: FieldScope, path: str) -> 
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = cast("Spec", given)
-    for key in spec:
-        if key not in CHANNEL_KEYS:
-            plain.refuse_key(f"{path}.{key}", key, CHANNEL_KEYS)
+    check_keys(spec, CHANNEL_KEYS, path)
     result = _field(spec, channel, scope, path)
     for key in spec:
         if key not in _FIELD_KEYS:
@@ -361,32 +318,29 @@ def _type(given: object, kind: FieldKind, name: str, path: str) -> str:
 
 
 def _setting(key: str, given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
-    if key in _SETTINGS:
-        return None if given is None else _options(key, given, path)
-    if key in _CHOICES and given not in _CHOICES[key]:
-        known = ", ".join(str(choice) for choice in _CHOICES[key])
-        refuse(f"{path} must be one of: {known}.", path=path, reason="not_allowed")
-    if key == "title":
-        return plain.text(given, path)
-    if key == "sort":
-        return _sort(given, scope, path)
-    if key == "condition":
-        return _condition(given, scope, path)
-    if key in _PARTS and isinstance(given, dict):
-        return plain.options(cast("Spec", given), path, allowed=_PARTS[key])
-    return plain.value(given, path, key=key)
-
-
-def _options(key: str, given: object, path: str) -> Spec:
-    options = plain.options(given, path, allowed=_SETTINGS[key])
-    if key == "scale" and options.get("type") == "utc":  # dates are wall-clock time, without a zone
-        options["type"] = "time"
-    return options
+    match key:
+        case "axis" | "legend" | "header" | "scale":
+            checked = None if given is None else part(key, given, path)
+            if key == "scale" and checked and checked.get("type") == "utc":
+                checked["type"] = "time"  # dates are wall-clock time, without a zone
+            return checked
+        case "stack" | "format" | "formatType" | "bandPosition" | "impute":
+            return part(key, given, path)
+        case "spacing" | "align" | "center" | "columns":  # of a facet
+            return part(key, given, path)
+        case "title":
+            return settings.text(given, path)
+        case "sort":
+            return _sort(given, scope, path)
+        case "condition":
+            return _condition(given, scope, path)
+        case _:  # value, datum
+            return settings.value(given, path, key=key)
 
 
 def _sort(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
     if given is None or isinstance(given, list):
-        return plain.value(given, path)
+        return settings.value(given, path)
     if isinstance(given, str):
         if given in SORT_OPS or given.removeprefix("-") in CHANNELS:
             return given
@@ -395,7 +349,10 @@ def _sort(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
             path=path,
             reason="not_allowed",
         )
-    spec = plain.options(given, path, allowed={"field", "op", "order", "encoding"})
+    if not isinstance(given, dict):
+        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+    spec = dict(cast("Spec", given))
+    check_keys(spec, {"field", "op", "order", "encoding"}, path)
     if "field" in spec:
         spec["field"] = scope.find(spec["field"], f"{path}.field")
     if spec.get("op") is not None:
@@ -417,7 +374,7 @@ def _condition(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = dict(cast("Spec", given))
     if "condition" in spec:
-        plain.refuse_key(f"{path}.condition", "condition", CHANNEL_KEYS - {"condition"})
+        refuse_key(f"{path}.condition", "condition", CHANNEL_KEYS - {"condition"})
     if "test" not in spec:
         refuse(f"{path} needs a test.", path=path, reason="signal")
     test = predicate(spec.pop("test"), scope, f"{path}.test")
@@ -428,6 +385,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 MARKS = ("bar", "line", "area", "point", "arc", "rect", "tick", "boxplot", "text", "rule")
 MAX_CHARACTERS = 20_000
 MAX_DEPTH = 4
+MAX_NESTING = 50  # of objects and lists in each other
 MAX_VIEWS = 12
 
 _MANY = ("layer", "hconcat", "vconcat", "concat")
@@ -435,40 +393,8 @@ _VIEW_KEYS = words(
     "mark encoding transform layer hconcat vconcat concat facet spec title width height resolve "
     "columns spacing align center bounds view name description"
 )
+_FRAME = ("width", "height", "columns", "align", "center", "bounds", "spacing", "resolve", "view")
 _TOP_KEYS = _VIEW_KEYS | {"$schema", "data", "background", "padding", "autosize", "config"}
-_MARK_KEYS = words(
-    "type color fill stroke opacity fillOpacity strokeOpacity strokeWidth strokeDash strokeCap "
-    "strokeJoin size filled point line interpolate tension orient align baseline dx dy fontSize "
-    "fontWeight fontStyle angle cornerRadius cornerRadiusEnd cornerRadiusTopLeft "
-    "cornerRadiusTopRight cornerRadiusBottomLeft cornerRadiusBottomRight innerRadius outerRadius "
-    "radius radius2 theta theta2 padAngle radiusOffset thetaOffset tooltip clip width height "
-    "binSpacing extent limit shape text x y x2 y2 xOffset yOffset thickness order ticks median box "
-    "rule outliers invalid bandSize discreteBandSize continuousBandSize minBandSize"
-)
-_PART_KEYS = _MARK_KEYS - {"point", "line"}
-_MARK_PARTS = {
-    **dict.fromkeys(("point", "line", "ticks", "median", "box", "rule", "outliers"), _PART_KEYS),
-    "width": frozenset({"band"}),
-    "height": frozenset({"band"}),
-}
-_TITLE_KEYS = words(
-    "text subtitle align anchor color fontSize fontWeight subtitleColor subtitleFontSize "
-    "subtitleFontWeight offset orient subtitlePadding"
-)
-_VIEW_STYLE = words("fill stroke strokeWidth opacity cornerRadius fillOpacity")
-_CONFIG_STYLE = words(
-    "color fill stroke strokeWidth opacity cornerRadius size filled point tooltip grid ticks "
-    "domain labels labelFontSize labelColor labelAngle labelLimit labelPadding titleFontSize "
-    "titleColor titlePadding titleFontWeight gridColor gridOpacity gridDash domainColor tickColor "
-    "tickCount anchor fontSize fontWeight subtitleFontSize subtitleColor orient offset padding "
-    "interpolate innerRadius continuousWidth continuousHeight discreteWidth discreteHeight step "
-    "labelFontWeight symbolSize columns category diverging heatmap ordinal ramp spacing"
-)
-_CONFIG_KEYS = words(
-    "view axis axisX axisY axisBand axisTemporal axisQuantitative axisDiscrete legend title header "
-    "mark bar line area point arc rect tick boxplot text rule range background padding "
-    "concat facet scale"
-)
 
 
 def check_spec(spec: Spec, columns: Sequence[ResultColumn]) -> Spec:
@@ -478,23 +404,13 @@ def check_spec(spec: Spec, columns: Sequence[ResultColumn]) -> Spec:
     for a field that is not there.
     """
     _check_size(spec)
-    for key in spec:
-        if key not in _TOP_KEYS:
-            plain.refuse_key(f"$.{key}", key, _TOP_KEYS)
+    check_keys(spec, _TOP_KEYS, "$")
     _no_data(spec.get("data"))
     views = _Views()
     result: Spec = {"$schema": SCHEMA, **views.check(spec, FieldScope.of(columns), "$", depth=0)}
-    if "config" in spec and spec["config"] is not None:
-        result["config"] = plain.options(
-            spec["config"],
-            "$.config",
-            allowed=_CONFIG_KEYS,
-            nested=dict.fromkeys(_CONFIG_KEYS, _CONFIG_STYLE),
-        )
-    for key in ("background", "padding", "autosize"):
-        if key in spec:
-            nested = {key: words("type contains resize left right top bottom")}
-            result |= plain.options({key: spec[key]}, "$", allowed={key}, nested=nested)
+    for key in ("config", "background", "padding", "autosize"):
+        if spec.get(key) is not None:
+            result[key] = part(key, spec[key], f"$.{key}")
     return result
 
 
@@ -508,6 +424,12 @@ def _check_size(spec: object) -> None:
         size = len(json.dumps(spec, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         refuse("The specification is not plain JSON.", path="$", reason="bad_value")
+    level: list[object] = [cast("object", spec)]
+    depth = 0
+    while level := [child for node in level for child in _children(node)]:
+        depth += 1
+        if depth > MAX_NESTING:
+            refuse("The specification is nested too deep.", path="$", reason="bad_value")
     if size > MAX_CHARACTERS:
         refuse(
             f"The specification has {size:,} characters; the most is {MAX_CHARACTERS:,}. "
@@ -517,13 +439,19 @@ def _check_size(spec: object) -> None:
         )
 
 
+def _children(node: object) -> Collection[object]:
+    if isinstance(node, dict):
+        return cast("dict[str, object]", node).values()
+    return cast("list[object]", node) if isinstance(node, list) else ()
+
+
 def _no_data(data: object) -> None:
     """A name for the data is harmless and dropped; data itself and addresses are refused."""
     if data is None or (isinstance(data, dict) and not cast("Spec", data).keys() - {"name"}):
         return
     is_url = isinstance(data, dict) and "url" in data
     key = "url" if is_url else "data"
-    plain.refuse_key("$.data.url" if is_url else "$.data", key, _TOP_KEYS)
+    refuse_key("$.data.url" if is_url else "$.data", key, _TOP_KEYS)
 
 
 class _Views:
@@ -574,9 +502,7 @@ class _Views:
         if not isinstance(view, dict):
             refuse(f"{path} must be an object.", path=path, reason="bad_value")
         spec = cast("Spec", view)
-        for key in spec:
-            if key not in _VIEW_KEYS:
-                plain.refuse_key(f"{path}.{key}", key, _VIEW_KEYS)
+        check_keys(spec, _VIEW_KEYS, path)
         return self.check(spec, scope, path, depth=depth + 1)
 
     def _facet(self, spec: Spec, scope: FieldScope, path: str, depth: int) -> Spec:
@@ -601,37 +527,22 @@ def _frame(spec: Spec, path: str) -> Spec:
     result: Spec = {}
     if spec.get("title") is not None:
         result["title"] = _title(spec["title"], f"{path}.title")
-    for key in ("width", "height"):
+    for key in _FRAME:
         if key in spec:
-            result |= plain.options(
-                {key: spec[key]}, path, allowed={key}, nested={key: frozenset({"step"})}
-            )
-    for key in ("columns", "align", "center", "bounds", "spacing"):
-        if key in spec:
-            nested = {key: frozenset({"row", "column"})}
-            result |= plain.options({key: spec[key]}, path, allowed={key}, nested=nested)
-    if "resolve" in spec:
-        result["resolve"] = plain.options(
-            spec["resolve"],
-            f"{path}.resolve",
-            allowed={"scale", "axis", "legend"},
-            nested=dict.fromkeys(("scale", "axis", "legend"), CHANNELS),
-        )
-    if "view" in spec:
-        result["view"] = plain.options(spec["view"], f"{path}.view", allowed=_VIEW_STYLE)
+            result[key] = part(key, spec[key], f"{path}.{key}")
     if isinstance(spec.get("description"), str):
-        result["description"] = plain.text(spec["description"], f"{path}.description")
+        result["description"] = settings.text(spec["description"], f"{path}.description")
     return result
 
 
 def _title(given: Any, path: str) -> Any:  # Any: JSON
     if not isinstance(given, dict):
-        return plain.text(given, path)
-    title = cast("Spec", given)
-    texts = {
-        key: plain.text(title[key], f"{path}.{key}") for key in ("text", "subtitle") if key in title
-    }
-    return plain.options(title, path, allowed=_TITLE_KEYS) | texts
+        return settings.text(given, path)
+    title = dict(cast("Spec", given))
+    for key in ("text", "subtitle"):
+        if key in title:
+            title[key] = settings.text(title[key], f"{path}.{key}")
+    return part("title", title, path)
 
 
 def _mark(given: Any, path: str) -> Spec:  # Any: JSON
@@ -646,4 +557,4 @@ def _mark(given: Any, path: str) -> Spec:  # Any: JSON
             path=f"{path}.type" if isinstance(given, dict) else path,
             reason="mark_not_allowed",
         )
-    return plain.options(spec, path, allowed=_MARK_KEYS, nested=_MARK_PARTS)
+    return part("mark", spec, path)

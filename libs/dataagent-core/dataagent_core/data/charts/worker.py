@@ -1,9 +1,8 @@
 """The process that draws: one picture a request, over pipes, until its input ends.
 
-Runs on its own as a script, so that the drawing library's V8 can be killed without harm to the
-server: it imports nothing of this package. Each message is a length in four bytes and that many
-bytes. A request is JSON; an answer is one byte, 1 for a picture or 0 for an error text, and the
-content. No address is ever loaded.
+It runs as a script, so that the drawing library's V8 can be killed without harm to the server, and
+imports nothing of this package. A message is a length in four bytes and that many bytes. A request
+is JSON; an answer is one byte, 1 for a picture or 0 for an error text, and the content.
 """
 
 from __future__ import annotations

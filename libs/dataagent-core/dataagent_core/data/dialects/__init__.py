@@ -1,4 +1,4 @@
-"""The SQL dialects there are: one module for each, and this list."""
+"""The supported SQL dialects, one module each, and their registry."""
 
 from functools import lru_cache
 

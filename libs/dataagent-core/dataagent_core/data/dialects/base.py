@@ -1,8 +1,8 @@
-"""What differs between SQL dialects, and what holds where a dialect says nothing else.
+"""What differs between SQL dialects, and the defaults for a dialect that says nothing else.
 
-A dialect is a subclass in a module of its own; everything that reads or writes SQL asks it. Its
-fields are facts about the database, its methods are given and return parts of sqlglot's trees.
-sqlglot itself is loaded by the first method that needs it.
+A dialect is a subclass in a module of its own, and the only place where its rules are written. Its
+fields are facts about the database; its methods take and return parts of sqlglot's trees. sqlglot
+is loaded by the first method that needs it.
 """
 
 from __future__ import annotations

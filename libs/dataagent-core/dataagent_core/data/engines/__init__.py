@@ -1,4 +1,4 @@
-"""The databases a source can be: one read-only engine each, rows as Arrow batches."""
+"""Read-only engines for the databases a source can be; rows come as Arrow batches."""
 
 from dataagent_core.data.engines.base import (
     Engine,

@@ -1,10 +1,9 @@
-"""What every engine offers: run one read-only statement, describe the tables, sample values.
+"""The contract of an engine: run one read-only statement, describe the tables, sample values.
 
-An `Engine` is one registered source, open; it may be used from many threads. A `Statement` is one
-query on it, read by one thread and stopped from any other. Both block: the query service calls them
-in worker threads. Not here: whether a statement is allowed (guard, policy). What an engine adds is
-that nothing it is handed can change the source. Above: the query service, the catalogue. Below: one
-module for each kind of database.
+An `Engine` is one registered source, open, and safe for many threads. A `Statement` is one query on
+it, read by one thread and stopped from any other. Both block: the query service calls them in
+worker threads. Whether a statement is allowed is decided before it gets here; an engine makes sure
+that no statement can change the source.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -1,16 +1,11 @@
-"""Columns whose values arrive as Python objects: SQLite's and those of the generic engine.
+"""Arrow columns from values as text (PostgreSQL, MySQL) or as Python objects (SQLite, others).
 
-The kinds of the values decide, not the declaration: whole numbers stay whole, whole and broken ones
-together become floats only if no digit is lost, and a column that truly mixes kinds becomes text,
-in which numbers are written as Python writes them, binary as SQL's `X'…'` and nested values as
-JSON. A declaration speaks for columns without values, and lets text that looks like a date
-throughout become dates. Above: `columns.py`. Below: Arrow.
-
-Columns whose values arrive as the text the server writes: PostgreSQL's and MySQL's.
-
-The server says the type of each column, Arrow parses its text, many values at once. What a type
-of Arrow's cannot hold (`infinity`, a year before 1, `0000-00-00`, more than 76 digits) makes
-the column text, as the server wrote it. Above: `columns.py`. Below: Arrow.
+For text the server says the type and Arrow parses many values at once; what the type cannot hold
+(`infinity`, a year before 1, `0000-00-00`, more than 76 digits) makes the column text, as the
+server wrote it. For Python objects the kinds of the values decide, not the declaration: whole and
+broken numbers together become floats only if no digit is lost, and a column that mixes kinds
+becomes text. A declaration decides for columns without values, and lets text of dates throughout
+become dates.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

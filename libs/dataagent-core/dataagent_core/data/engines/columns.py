@@ -4,15 +4,10 @@ A database may say little about a column before its rows are read: SQLite's colu
 PostgreSQL `numeric` has as many digits as it likes, MySQL has a 30th of February. So the first rows
 decide, and a later value that does not fit makes the column wider: to a type that holds all of it,
 text in the end. The rows before it have other types by then, so the statement is read again from
-its start (`SchemaChanged`). No value is ever rounded, cut or dropped. `values.py` and
-`texts.py` hold one kind of column each.
+its start (`SchemaChanged`). No value is ever rounded, cut or dropped.
 
-Rows that are fetched by number, gathered into columns, a batch at a time.
-
-Few rows are fetched at once and put into their columns while they are at hand: that is quicker than
-turning a whole batch around, and a table of long texts is noticed early, so memory stays bounded
-whatever the rows hold. The first batch is small, to be quick. Above: the engines whose driver gives
-rows. Below: nothing.
+`adaptive_batches` gathers fetched rows into columns. Few rows are fetched at once, so that a table
+of long texts is noticed early and memory stays bounded.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -1,22 +1,14 @@
-"""DuckDB files and kept tables: read-only, without files, network or extensions.
+"""DuckDB files and stored tables: read-only, without files, network or extensions.
 
 Statements run in processes of their own (`duckdb_process.py`). A file is opened `read_only`; then
 every file, its own included, is out of reach, extensions are neither installed nor loaded, Python's
-variables out of sight, memory and threads bounded (nothing spills to disk), and the configuration
-is locked but for the time zone. A statement must be one `SELECT`, says DuckDB's own parser. Rows
-stream in DuckDB's Arrow form; what Arrow or its readers cannot hold as a value (a bit string, a
-time with a zone, more than 38 digits, an infinite date) is asked for again as text.
+variables cannot be named, memory and threads are bounded (nothing spills to disk), and the
+configuration is locked but for the time zone. A statement must be one `SELECT` by DuckDB's own
+parser.
 
-What DuckDB says about its tables: four questions, whatever their number.
-
-`schema` is None for the schema `main`. Above: `duckdb.py`, which brings the answers.
-
-DuckDB's Arrow columns, and which of them are better text.
-
-DuckDB's Arrow form loses a time's zone, shows a bit string's bytes and writes infinity as the
-largest number; readers of Arrow fail over years outside 1 to 9999 and over a decimal with more
-digits than it says. Such a column is told here, before its values are handed out. Above:
-`duckdb.py`, which asks for it again as text. Below: Arrow.
+Rows stream in DuckDB's Arrow form. That form loses a time's zone, shows a bit string's bytes and
+writes infinity as the largest number, and readers of Arrow fail over years outside 1 to 9999 and
+over a decimal with more digits than it says. Such columns are requested again as text.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -1,10 +1,9 @@
 """DuckDB in processes of its own: a few that stay for the next statement, each within limits.
 
-DuckDB bounds what it keeps in buffers, but not what a function allocates, and it looks for an
-interrupt only between steps: `repeat('x', 1000000000)` takes what it wants for as long as it
-likes. So statements run in child processes (`duckdb_worker.py`) with a limit on their memory, and
-a statement that ignores an interrupt is killed. A child that ends takes its statement with it, and
-nothing else. Above: `duckdb.py`.
+DuckDB bounds its buffers, but not what a function allocates, and it looks for an interrupt only
+between steps: `repeat('x', 1000000000)` takes as much memory and time as it likes. So statements
+run in child processes (`duckdb_worker.py`) with a limit on their memory, and a statement that
+ignores an interrupt is killed. A child that ends takes only its statement with it.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

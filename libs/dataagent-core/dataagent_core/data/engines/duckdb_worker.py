@@ -1,13 +1,13 @@
 """The process that runs DuckDB's statements: `python -I duckdb_worker.py BYTES`.
 
-It may reserve BYTES of memory more than it has at its start, and what it does beyond that ends it
-alone. It opens one database at a time, a file or kept tables, runs one statement at a time, and
-hands the rows out batch by batch, each when it is asked for. A request to interrupt is heard while
-a statement runs; it ends when its parent closes standard input.
+It may reserve BYTES of memory more than it has at its start; beyond that it ends. It opens one
+database at a time, a file or stored tables, runs one statement at a time, and sends each batch of
+rows on request. A request to interrupt is read while a statement runs. The process ends when its
+parent closes standard input.
 
 A request is a length (4 bytes) and JSON; an answer is a kind (`j` JSON, `a` Arrow, `e` error,
 `.` the end of the rows), a length (8 bytes) and its content. Loads nothing but DuckDB and Arrow, so
-that it starts quickly. Asked by `duckdb_process.py`.
+that it starts quickly.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -2,9 +2,8 @@
 
 Nothing common to all databases keeps a connection from writing, so such a source is refused unless
 its owner allows unprotected ones (`EngineOptions.is_unprotected_allowed`) and uses an account that
-may only read. What there is, is done: the statement runs in a transaction that is always rolled
-back, and read-only where the dialect says so in that way. Stopping means closing the connection.
-Above: `open.py`. Below: SQLAlchemy, and the driver it finds.
+may only read. The statement runs in a transaction that is always rolled back, and read-only where
+the dialect says how. Stopping means closing the connection.
 """
 
 # SQLAlchemy passes on what a driver gives, which has no types: this module is a border to it.

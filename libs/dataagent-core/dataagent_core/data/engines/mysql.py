@@ -2,14 +2,9 @@
 
 The server first only prepares the statement: it must be one, and it must have columns, so nothing
 that sets, kills or changes gets further. Then it runs inside `START TRANSACTION READ ONLY` with the
-server's own time limit, and the session is reset afterwards. What obeys no transaction are the
-server's files: an account that may touch them (the FILE privilege) is kept from the words that do.
-Interrupting is `KILL QUERY` on a connection opened for it. Below: `mysql_wire.py` (the protocol),
-`mysql_catalogue.py`.
-
-What MySQL says about the tables of a database: three questions, whatever their number.
-
-Above: `mysql.py`. Below: a connection of PyMySQL's.
+server's own time limit, and the session is reset afterwards. The server's files obey no
+transaction, so an account with the FILE privilege may not use the words that read or write them.
+Interrupting is `KILL QUERY` on a connection opened for it.
 """
 
 # PyMySQL has no complete types: this module is a border to it.

@@ -1,18 +1,11 @@
-"""MySQL's protocol below PyMySQL's cursors: look at a statement, read its rows.
+"""MySQL's protocol below PyMySQL's cursors: prepare a statement, read its rows.
 
-PyMySQL builds a packet object for every row and converts every value; here packets are cut from
-what the socket gives and values stay bytes, which Arrow parses, many at once. As text the server
-rounds a FLOAT to six digits, so a result that has one is asked for in binary (`mysql_binary.py`).
-PyMySQL does all the rest: it connects, authenticates, sends and reports errors. Above: `mysql.py`.
-
-MySQL's column types as Arrow's.
-
-Above: `mysql.py`. Below: `texts.py`.
-
-Rows of MySQL's binary protocol, each value as the text that the text protocol would send.
-
-The text protocol rounds a 4-byte FLOAT to six digits; the binary one sends its bits. Above:
-`mysql_wire.py`.
+PyMySQL connects, authenticates, sends and reports errors. Its `SSCursor` is not used for rows: it
+builds a packet object for each and converts every value, which takes twice the processor time, and
+it knows only the text protocol, in which the server rounds a FLOAT to six digits. Here packets are
+cut from what the socket gives and values stay bytes, which Arrow parses, many at once; a result
+with a FLOAT is requested in the binary protocol, each value turned into the text that the text
+protocol would send.
 """
 
 # pyarrow and PyMySQL have no complete types: this module is a border to them.

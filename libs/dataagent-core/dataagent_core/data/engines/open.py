@@ -1,4 +1,4 @@
-"""From a source's address to its engine.
+"""Opens the engine for a source's address.
 
     sqlite:///path.db            a SQLite file
     duckdb:///path.duckdb        a DuckDB file
@@ -6,8 +6,7 @@
     mysql://user@host/db         MySQL or MariaDB, also mariadb://
     anything else                a SQLAlchemy dialect, if unprotected ones are allowed
 
-A file that is not there is an error and is not created. Above: the query service. Below: the
-engines, each imported when first needed.
+A missing file is an error and is not created. An engine's module is imported on first use.
 """
 
 from __future__ import annotations

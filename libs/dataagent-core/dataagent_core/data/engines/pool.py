@@ -1,11 +1,7 @@
-"""A bounded number of connections to one source; who finds none waits.
+"""A bounded number of connections to one source; callers wait for a free one.
 
-Connections are opened when needed and kept for the next statement. Who gives one back says whether
-it is clean; a lost or doubtful one is closed. What a connection is, the engines say.
-
-Two things to do with a server's socket that its driver does not offer.
-
-Above: the engines that talk to a server. Below: the operating system.
+Connections are opened on demand and stay open for the next statement. The caller says whether the
+one it returns is clean; a lost or doubtful one is closed.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""One statement from its start to its clean end, the same for every engine.
+"""One statement from its start to its clean end, the same for every engine with connections.
 
 It takes a connection, has the time and the interrupts watched, turns what the driver gives into
-batches, translates the driver's errors, and gives the connection back: reusable, or not at all.
-What differs (start, fetch, stop, clean up) is in the engines' modules. Above: `base.Statement`.
-Below: `pool.py`, `watch.py`, `columns.py`.
+batches, translates the driver's errors, and returns the connection, if it is clean. The engines'
+modules say how to start, fetch, stop and clean up.
 
-Stops a running statement in its engine: when it is interrupted, and when its time is up.
-
-A thread for each running statement, because the one that reads it may be deep inside a driver. It
-asks the engine to stop until the statement has ended, so a request that came a moment too early is
-repeated, and it is gone before the connection serves anyone else, so none comes too late. Above:
-`pooled_statement.py`. Below: nothing but a function that stops.
+A thread watches each running statement, because the one that reads it may be deep inside a driver.
+It asks the engine to stop until the statement has ended, so a request that came too early is
+repeated, and it ends before the connection serves another statement.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

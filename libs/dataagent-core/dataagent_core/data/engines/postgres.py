@@ -3,15 +3,9 @@
 A connection is read-only by default (`default_transaction_read_only`) and each statement has a
 read-only transaction with `statement_timeout`, which is always rolled back. The server first only
 describes the statement: it must be one statement, on its own, that has columns. Then
-`COPY (statement) TO STDOUT` streams the rows, faster than any cursor and bounded in memory.
-A superuser's rights are laid down for the time of a statement (`pg_read_all_data`), because the
-functions that read the server's files and run its programs obey no transaction. Below:
-`postgres_wire.py` (libpq), `postgres_catalogue.py`.
-
-What PostgreSQL says about its tables: four questions, whatever their number.
-
-Only what the account may read is told. `schema` is None for tables that a query finds without
-naming a schema. Above: `postgres.py`. Below: a connection inside a transaction.
+`COPY (statement) TO STDOUT` streams the rows in bounded memory. A superuser's statement runs as
+`pg_read_all_data`, because the functions that read the server's files and run its programs obey no
+transaction.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

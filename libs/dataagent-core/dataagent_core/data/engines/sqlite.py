@@ -1,16 +1,10 @@
 """SQLite files, opened so that a statement can read and nothing else.
 
 Three locks, each enough for most: the file is opened `mode=ro`, `query_only` is set, and an
-authorizer lets through reading tables and calling functions, no more: no ATTACH, no PRAGMA, no
-temporary table, no look at SQLite's own tables. A progress handler stops what takes too long,
-limits of length keep one step of the engine short. A connection of its own, which statements never
-get, reads the schema and asks how a statement's columns were declared. Below:
-`sqlite_catalogue.py`.
-
-What a SQLite file says about its tables: declarations, keys, views.
-
-SQLite keeps no comments, so there are none. Above: `sqlite.py`. Below: a connection that may read
-the schema, which statements never get.
+authorizer allows only reading tables and calling functions: no ATTACH, no PRAGMA, no temporary
+table, no look at SQLite's own tables. A progress handler stops what takes too long, limits of
+length keep one step of the engine short. A connection of its own, which statements never get, reads
+the schema and the declared types of a statement's columns.
 """
 
 from __future__ import annotations

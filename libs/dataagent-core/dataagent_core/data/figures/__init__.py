@@ -1,4 +1,4 @@
-"""Figures in an answer's text, checked against the results of its run."""
+"""Checks the figures of an answer's text against the results of its run."""
 
 from dataagent_core.data.figures.checking import (
     Evidence,

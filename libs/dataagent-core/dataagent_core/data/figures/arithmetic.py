@@ -1,7 +1,7 @@
 """Numbers that are not in a result but follow from it: differences, shares, changes, averages.
 
-Only between rows that the sentence is about, or single values, and only what its words speak of;
-see `hints.py`. Each candidate carries the expression that gave it.
+Only between rows that the sentence is about, or single values, and only what its words speak of.
+Each candidate carries the expression that gave it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Each figure of an answer, looked for in the results of its run.
+"""Looks for each figure of an answer in the results of its run.
 
 A figure is verified when it is a cell at the precision shown, a count, or declared arithmetic over
-cells; it is unbacked otherwise. What the question said itself is no claim. Above: whoever sends
-the answer, with `to_metadata` for its events. Below: `reading.py` finds figures, `index.py` holds
-results, `labels.py` tells rows, `arithmetic.py` what follows from them.
+cells; it is unbacked otherwise. What the question itself says is no claim.
 """
 
 from __future__ import annotations

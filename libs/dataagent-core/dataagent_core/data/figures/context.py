@@ -1,17 +1,10 @@
-"""Which rows of a result a sentence is about.
+"""What a sentence is about: the rows and columns it names, and the arithmetic its words speak of.
 
 A figure that stands with `Germany` must be one of Germany's row. Texts and dates of a result are
 looked for in the answer; in a sentence where names and figures take turns, each figure belongs to
-its own name, otherwise to any of the names in the sentence.
-
-The words that say what arithmetic a text means.
-
-A difference is only looked for where the text speaks of one: every operation tried adds numbers
-that a wrong figure could match by chance.
-
-What the words around a figure are about: its clause, and the columns they speak of.
-
-`labels.py` tells the rows. Together they keep arithmetic to the few cells that a sentence means.
+its own name, otherwise to any of the names in the sentence. A difference is only looked for where
+the text speaks of one: every operation tried adds numbers that a wrong figure could match by
+chance.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""The figures in a text: what each is worth, where it stands and how exactly it is given.
+"""Finds the figures in a text: what each is worth, where it stands and how exactly it is given.
 
 Understands thousands separators, full-width digits, 万 and 亿, `k`, `M` and `bn`, percent, currency
-signs and Chinese numerals. Dates, list numbers, code, quotes and the like are no figures; see
-`masks.py`. Knows nothing about results: `checking.py` compares.
-
-Numbers written in Chinese characters: 三百二十, 一千五百万, 十二.
-
-What in a text has digits and is no claim about data.
-
-Dates and times, list numbers, ranks, versions, identifiers, code and quoted text. They are blanked
-out, so that `reading.py` sees only what may be a figure and every position stays what it was.
+signs and Chinese numerals. Dates and times, list numbers, ranks, versions, identifiers, code and
+quoted text are no claims about data: they are blanked out first, so that every position stays what
+it was.
 """
 
 from __future__ import annotations
@@ -235,7 +229,8 @@ _NUMBER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _NUMERAL = re.compile(
-    rf"(?P<percent>百分之)?(?P<numeral>[{NUMERAL_CHARACTERS}]{{1,12}}(?:点[{NUMERAL_CHARACTERS}]{{1,4}})?)"
+    rf"(?P<percent>百分之)?"
+    rf"(?P<numeral>[{NUMERAL_CHARACTERS}]{{1,12}}(?:点[{NUMERAL_CHARACTERS}]{{1,4}})?)"
     r"(?P<classifier>个百分点|[个名位条张首人次件元块家笔单部台种天行项国倍款座])?"
 )
 _ABOUT = re.compile(

@@ -1,12 +1,7 @@
 """The numbers of a run's results, ready to be looked up by value.
 
-Reads a bounded number of cells; what lies beyond them is known only by the statistics the result
-came with, and the index says so. Texts and dates are kept too, since they tell which row a
-sentence is about (`labels.py`).
-
-How much work one check may do. What is left when it is spent is not checked.
-
-When a number of a result is the figure of a text: equal, at the precision the text shows.
+Reads a bounded number of cells; what lies beyond them is known only by the result's statistics, and
+the index says so. Texts and dates are stored too, since they tell which row a sentence is about.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reads open files into one new DuckDB database. Runs in the process that reads hostile files.
+"""Reads open files into one new DuckDB database, in the process that reads hostile files.
 
-For each file: kind → raw tables → without totals → types → `CREATE TABLE`. Nothing here starts a
-process or opens a file by a name people chose. Above: `worker.py`. Below: the readers of each kind.
+For each file: kind → raw tables → without totals → types → `CREATE TABLE`. Starts no process and
+opens no file by a name that people chose.
 """
 
 from __future__ import annotations

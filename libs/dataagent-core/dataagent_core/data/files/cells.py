@@ -1,7 +1,4 @@
-"""A cell of a workbook as text. Pure, and light: who shows a sheet needs no database for it.
-
-Above: `workbook.py`, which makes tables, and `documents/`, which shows the same sheets.
-"""
+"""A cell of a workbook as text. Light: showing a sheet needs no database."""
 
 from __future__ import annotations
 

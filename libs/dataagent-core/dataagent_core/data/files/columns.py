@@ -1,17 +1,10 @@
-"""Which type each column of a raw table has, decided by all of its cells.
+"""Names and types of a table's columns, decided by all of their cells.
 
 A look at the first rows says what a column might be; then one scan of the whole table, inside the
 database, says whether every cell fits. What does not fit stays text. Nothing is rounded: a number
 becomes DOUBLE only where that keeps all its digits, and decimals of any number of places become
-DECIMAL with the most of them, so that their sum is exact. Above: `build.py`. Below: `shapes.py`,
-DuckDB.
-
-Names of columns and tables: as the file writes them, made unique and fit for SQL.
-
-What remains to be settled once all cells of a column fit a shape.
-
-Which number type keeps every digit, and whether the cells could just as well mean something else.
-Above: `columns.py`. Below: `shapes.py`, DuckDB.
+DECIMAL with the most of them, so that their sum is exact. Cells that could mean something else
+(`03/04/2024`, `1,234`) stay text.
 """
 
 from __future__ import annotations

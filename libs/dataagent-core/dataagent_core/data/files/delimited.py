@@ -1,18 +1,10 @@
 """CSV, TSV and their kin as raw tables of text.
 
-An even file is scanned by DuckDB's own reader. One that is not (rows of different length, stray
-quotes, mixed line ends) is read row by row with Python's, so that nothing is dropped; a row that is
-longer than the header gets columns of its own. Above: `build.py`. Below: `dialects.py`,
-`headers.py`, `encodings.py`.
-
-Cells held by Python, added to a table of the database by way of Arrow.
-
-The border to pyarrow, which has no types. Above: `delimited.py`, `workbook.py`.
-
-How a delimited text file separates and quotes its cells, from its first part.
-
-Each delimiter is tried with Python's own reader; the one that gives the most even table wins.
-Pure functions. Above: `delimited.py`.
+Each delimiter and quoting is tried on the first part of a file; the one that gives the most even
+table wins. DuckDB's `sniff_csv` is not used: it takes a backslash before a quote for an escape in
+files that have none, and the reverse. An even file is scanned by DuckDB's own reader. One that is
+not (rows of different length, stray quotes, mixed line ends) is read row by row with Python's, so
+that nothing is dropped; a row that is longer than the header gets columns of its own.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false

@@ -1,9 +1,8 @@
-"""In which encoding a text file is written, and the file as UTF-8.
+"""Finds the encoding of a text file, and gives the file as UTF-8.
 
 The order is: a byte order mark, strict UTF-8 over the whole file, UTF-16 by its zero bytes, GB18030
 where the bytes look like Chinese, and a guess by charset-normalizer, which the notes call a guess.
-A decoder is always strict: no character is dropped or replaced. Above: `delimited.py`,
-`json_rows.py`, and `documents/`, which shows the same files as text.
+A decoder is always strict: no character is dropped or replaced.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where a table begins and what its columns are called, from its first rows.
+"""Finds where a table begins and what its columns are called, from its first rows.
 
-Titles above the header are skipped and said; a file whose first row is data keeps it. Pure
-functions over rows of text; `None` and `""` are empty cells. Above: `delimited.py`, `workbook.py`.
+Titles above the header are skipped and reported; a file whose first row is data keeps it. `None`
+and `""` are empty cells.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Each key of the objects is a column; objects inside objects become columns of their own
 (`address_city`), arrays stay JSON text. Strings stay strings unless all are dates: JSON says itself
 what is a number. DuckDB reads a broken number as a double; one with more digits than that keeps is
-text here, with all of them. Depth is checked before anything descends. Above: `build.py`. Below:
-DuckDB.
+text here, with all of them. Depth is checked before anything descends.
 """
 
 from __future__ import annotations

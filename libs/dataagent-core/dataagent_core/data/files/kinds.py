@@ -1,11 +1,8 @@
-"""What kind of file it is: by its first bytes, then by its name. Reads no further.
+"""The kind of a file: by its first bytes, then by its name.
 
-Above: `build.py`. A name that says one thing over bytes that say another is decided by the bytes.
-
-What a zip archive says of itself, looked at before anyone unpacks it: office files are archives.
-
-Nothing is unpacked; the sizes are those of its directory, which a reader has to hold it to. Used by
-`kinds.py` for tables and by `documents/kinds.py` for text.
+A name that says one thing over bytes that say another is decided by the bytes. Office files are zip
+archives: the sizes in their directory are checked before anything is unpacked, and a reader is held
+to them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""The doors: files in, a DuckDB database out, whole or not at all; of a folder, what can be read.
+"""Loads files into a DuckDB database: all of them or none, or of a folder those that can be read.
 
 Opens the files without following links out of their folder, hands them to a process with limits of
-its own, and moves the database it made into place. Blocking; call it in a thread. It knows nothing
-of formats. Above: `data/sources`. Below: `worker.py`.
-
-Which files of a folder can be tables, and whether they changed since. Reads no contents.
-
-Above: `data/sources`, which reloads a folder when its signature differs.
+its own, and moves the database it made into place. Blocking; call it in a thread.
 """
 
 from __future__ import annotations

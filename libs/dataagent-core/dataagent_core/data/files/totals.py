@@ -1,10 +1,10 @@
-"""Rows that sum up other rows of a table: found by their label and their numbers, and left out.
+"""Leaves out the rows of a table that sum up others, found by their label and their numbers.
 
 A row is a total if a cell says so (合计, Grand total, East Total) and its numbers are sums of rows
 above it, since the last total or from further up; or if it is the last row, says so in plain words
 and has nothing where other rows have a key. A product called Total, with its keys and a value of
 its own, is data. Works on cells as they are written, before columns have types: a label must not
-turn a column of dates into text. Above: `build.py`. Below: DuckDB.
+turn a column of dates into text.
 """
 
 from __future__ import annotations

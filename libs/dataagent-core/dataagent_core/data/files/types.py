@@ -1,4 +1,4 @@
-"""What goes into a load and what comes of it: limits, open files, loaded tables. Plain values."""
+"""The types of a load: limits, open files, raw and loaded tables."""
 
 from __future__ import annotations
 

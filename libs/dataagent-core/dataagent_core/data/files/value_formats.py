@@ -1,8 +1,8 @@
-r"""What a written value can be: integer, decimal, date, … as patterns and as SQL.
+"""The formats of written values (integer, decimal, date, …) as patterns and as SQL.
 
-A shape has a pattern, for a quick look at a few cells, and SQL that decides for every cell. A
+A format has a pattern, for a quick look at a few cells, and SQL that decides for every cell. A
 column takes a type only if each of its cells fits; what would change a value (`007`, `+5`, 20
-digits) does not fit. Pure data; `columns.py` asks the database.
+digits) does not fit.
 """
 
 from __future__ import annotations

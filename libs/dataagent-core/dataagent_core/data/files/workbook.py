@@ -2,7 +2,7 @@
 
 Cells are what was saved: a formula is its last result. Dates are dates, whole numbers integers. A
 column of one kind of cell keeps it; one with several, or with fractions, is text at first and is
-examined like the text of a CSV. Above: `build.py`. Below: python-calamine.
+examined like the text of a CSV.
 """
 
 from __future__ import annotations

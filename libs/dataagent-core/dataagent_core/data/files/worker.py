@@ -2,7 +2,7 @@
 
 It lowers its own limits, takes one job from standard input and writes JSON lines to standard
 output: `{"reading": 3}` before each file, then `{"tables": […], "left_out": […]}` or
-`{"error": …}`. What ends it otherwise ends only it. Above: `load.py`. Below: `build.py`.
+`{"error": …}`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may see what of a data source, and queries that cannot see more."""
+"""Policies: who may see what of a data source, and queries that cannot see more."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,7 +1,4 @@
-"""Whether a policy fits a source: asked when it is saved, and by whoever wonders why it closes.
-
-Above: the administration API and the start of the server. Below: `filters.py`, `names.py`.
-"""
+"""Checks whether a policy fits a source, when it is saved and when someone asks why it closes."""
 
 from __future__ import annotations
 

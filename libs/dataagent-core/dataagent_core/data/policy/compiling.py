@@ -4,40 +4,28 @@ Every reference to a table, wherever it stands (joins, CTEs, sub-queries, EXISTS
 operations, laterals, a self-join twice), becomes a sub-query of the table's visible columns, masks
 applied, under the row filters. What stands around it therefore sees a table in which the forbidden
 rows and columns do not exist, and nothing else about the query changes. Tables without a rule are
-left as they are.
+left as they are. The input is a query that `sql/` has parsed and resolved, and the whole catalogue;
+the output is a new tree whose replaced tables `sql/render.py` writes into the text. Functions that
+read tables by themselves are refused by `sql/` before.
 
-Taken in: a query that `guard/` has parsed and resolved (each column knows its table). The whole
-catalogue, not the visible one. Given back: a tree whose replaced tables `guard/` writes into the
-text; the tree taken in is not changed. Functions that read tables by themselves,
-table functions among them, are the guard's to refuse. What an engine may do with a filter, see
-`fences.py`.
+**Fences.** An engine may merge the sub-query of a policy into the query around it and then try
+conditions in any order. A condition that can fail (`CAST(notes AS INTEGER) = 1`,
+`1 / (salary - 100) > 0`) would then fail on a hidden row, and the error says that the row exists,
+or even quotes it. PostgreSQL and MariaDB do this readily. A fence is a clause that means nothing
+and that the engine does not optimise across (`Dialect.with_barrier`). It costs the engine its index
+on the reader's own conditions, so it is added only when some condition of the query could fail:
+when it is made of more than comparisons, NULL tests, text matching and functions that take every
+value, or rests on a column that an inner query computes in such a way; and always where a plain
+comparison converts text (`Dialect.comparisons_can_fail`).
 
-Keeping an engine from trying the reader's conditions on rows the policy keeps away.
+Covered: errors raised by conditions of WHERE, ON, HAVING and QUALIFY, at any depth. Aggregates,
+ORDER BY and the outermost select list are computed on rows that passed the filter. Not covered: how
+long a statement takes, what the engine's planner knows about hidden rows (EXPLAIN is not open to
+readers), and dialects without a barrier.
 
-An engine may merge the sub-query of a policy into the query around it and then try conditions in
-any order. A condition that can fail (`CAST(notes AS INTEGER) = 1`, `1 / (salary - 100) > 0`) would
-then fail on a hidden row, and the error says that the row is there, or even quotes it. PostgreSQL
-and MariaDB do this readily. A fence is a clause that means nothing and that the engine does not
-optimise across: `OFFSET 0` (PostgreSQL, DuckDB), `LIMIT -1` (SQLite), the largest LIMIT (MySQL and
-MariaDB). It costs the engine its index on the reader's own conditions, so it is put up only when
-some condition of the query could fail: when it is made of more than comparisons, NULL tests, text
-matching and functions that take every value, or rests on a column that an inner query computes in
-such a way. DuckDB converts text within a plain comparison, and fails there, so it always gets one.
-
-Covered: errors raised by conditions of WHERE, ON, HAVING and QUALIFY, at any depth, on these four
-engines. Aggregates, ORDER BY and the outermost select list are computed on rows that passed the
-filter. Not covered: how long a statement takes, what the engine's planner knows about hidden rows
-(EXPLAIN is not open to readers), and other engines, which get the filter without a fence.
-
-The rule that a primary key in GROUP BY stands for all columns of its table.
-
-The rule knows tables, not sub-queries, so a query that uses it would fail once its table is
-replaced by one. Naming the other columns as well groups the same rows. Above: `compiling.py`.
-
-Masks as expressions of the source's own SQL.
-
-A hash is an HMAC-SHA256 with a secret of the source: equal values have equal hashes, and nobody who
-has only the hashes can find a value by hashing guesses.
+A primary key in GROUP BY stands for all columns of its table, but not of a sub-query, so the other
+columns are named as well. A hash mask is an HMAC-SHA256 with a secret of the source: equal values
+have equal hashes, and hashing guesses finds none.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A filter is a plain boolean condition over the columns of its table: comparisons
 BETWEEN, LIKE, IS NULL, arithmetic, CASE and a few functions that cannot read anything else. No
 sub-queries. The reader's attributes (`:user.NAME`; also `:user.user_id`, `:user.role` and
 `:user.tenant_id`, which no attribute can stand in for) enter the tree as literals, never as text to
-be parsed. Above: `rights.py`, `checking.py`. Below: sqlglot.
+be parsed.
 """
 
 from __future__ import annotations

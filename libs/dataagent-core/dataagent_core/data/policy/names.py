@@ -1,8 +1,8 @@
-"""Which table of the catalogue a name in a query means, or which CTE.
+"""Which table of the catalogue, or which CTE, a name in a query means.
 
 Engines differ on who wins when a CTE has the name of a table, so this is decided here, strictly,
 and `resolve_ctes` renames what two engines could read in two ways: after it, a name that stands for
-a table can stand for nothing else. Above: `rights.py` and `compiling.py`.
+a table can stand for nothing else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What the policies of a source come to for one reader.
-
-Above: `visible.py` (the catalogue as the reader may see it) and `compiling.py` (the query as it may
-run). Below: `rules.py`, `filters.py`, `names.py`. The semantics are written in `rules.py`.
-"""
+"""What the policies of a source come to for one reader. `rules.py` has the semantics."""
 
 from __future__ import annotations
 

@@ -1,23 +1,19 @@
 """The catalogue as one reader may see it: what is forbidden is absent, not marked.
 
 Names are checked, schemas shown and values searched in this catalogue only, so that no list, hint
-or error text knows more than its reader. Above: the data service. Below: `rights.py`.
+or error text knows more than its reader.
 
-Which values of a source may be kept outside it: those that no policy keeps from anyone.
-
-A catalogue is kept for all readers together, so its sampled values stand in files of ours. The rule
-is simple on purpose, and errs on the side of keeping less. Values are kept unless, in any policy of
-the source and whoever it speaks to:
+A stored catalogue serves all readers, so its sampled values must be open to all of them. The rule
+is simple and errs on the side of storing less. Values are stored unless, in any policy of the
+source and whomever it speaks to:
 
 - the column is denied or masked;
 - the table is denied, or has a row filter (then none of its columns: a value does not say of which
   row it is);
 - tables are closed by default, and no policy grants this one to everyone;
-- it is a view, and something of the source is kept away at all: nobody knows what a view shows.
+- it is a view, and anything of the source is protected: a catalogue does not say what a view shows.
 
-Names, types, keys, comments and row counts are structure, not values. Above:
-`data/sources/rows.py`, the catalogue's `build.py`, `data/planner.py`. Below: `rules.py`,
-`names.py`.
+Names, types, keys, comments and row counts are structure, not values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came of a query: kept as a Parquet artefact, shown in part, paged, exported, queried again.
+"""Results of queries: stored as Parquet artefacts, previewed, paged, exported, queried again.
 
 `write_result` writes rows as they arrive; `ArtifactStore` knows whose they are and until when;
 `preview` is what the model sees, `page` what a browser shows, `export` what a person downloads;

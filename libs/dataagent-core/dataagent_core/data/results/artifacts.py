@@ -1,17 +1,9 @@
-"""Results, charts and files that were kept for a user: what there is, and until when.
+"""Results, charts and files stored for a user, until they expire.
 
 An artefact belongs to its user; to anyone else, and after its time, it does not exist. Its bytes
-are booked on the user's quota before it becomes one and given back when it goes. The rows are in
-the table `artifacts`, the files at `{root}/{user_id}/{artifact_id}.parquet`, readable by this
-process's user alone. Above: the query service, the artefact routes, the terminal. Below:
-`storage/`, `places.py`, `rows.py`.
-
-Where artefacts' files are, and the bytes that are booked while one is being written.
-
-A path is made of ids alone: the user's, which the server made, and the artefact's. One that could
-not be a plain name is refused. Above: `artifacts.py`. Below: the file system, `workspace/quota.py`.
-
-An artefact as a row of its table, and back. Pure conversion; above it: `artifacts.py`.
+are reserved on the user's quota before it is written and returned when it is deleted. The rows are
+in the table `artifacts`, the files at `{root}/{user_id}/{artifact_id}.parquet`, readable by this
+process's user alone. A path is made of ids alone; one that could not be a plain name is refused.
 """
 
 from __future__ import annotations

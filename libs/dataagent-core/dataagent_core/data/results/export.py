@@ -1,4 +1,4 @@
-"""A kept result in the format somebody asked for, as a stream of bytes.
+"""A stored result as a stream of bytes: CSV, Excel, Parquet or JSON.
 
 | | NULL | decimals, 64-bit integers | times with a zone | two columns of one name |
 |---|---|---|---|---|
@@ -8,22 +8,14 @@
 | json | `null` | decimals as text, integers as numbers | ISO 8601 with offset | same |
 
 Floats have the digits that are shown on the screen (`cells.shown_floats`), but in Parquet all their
-bits. Rows are read a batch at a time. Blocking: run it in a worker thread. Above: the artefact
-routes, the terminal. Below: `csv_file.py`, `json_file.py`, `xlsx_file.py`.
+bits. Rows are read a batch at a time; CSV and JSON are rendered and joined by Arrow. Blocking: run
+it in a worker thread.
 
-A result as CSV: RFC 4180 in UTF-8, fast, and safe to open in a spreadsheet.
-
-NULL is an empty field and the empty text is `""`, as PostgreSQL and DuckDB write them; in a table
-of one column NULL is `""` too, since an empty line would be no row at all. A text that a
-spreadsheet would run as a formula gets an apostrophe in front, and so does one that already looks
-like such an escape, so that taking one apostrophe away always gives the original; a plain number
-is left alone. Columns are rendered and joined a batch at a time by Arrow. Above: `export.py`.
-
-A result as JSON: an array of objects, one a line.
-
-Values are those of `cells.py`: decimals, dates and bytes are text that loses nothing, integers are
-numbers with all their digits, NULL is `null`. Columns are rendered and joined a batch at a time by
-Arrow; only texts with something to escape pass through Python. Above: `export.py`.
+CSV is RFC 4180 in UTF-8; in a table of one column NULL is `""` too, since an empty line would be no
+row at all. A text that a spreadsheet would run as a formula gets an apostrophe in front, and so
+does one that already looks like such an escape, so that removing one apostrophe always gives the
+original; a plain number is left alone. JSON is an array of objects, one a line, with values as
+`cells.py` renders them.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.

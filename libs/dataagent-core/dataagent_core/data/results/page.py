@@ -1,8 +1,7 @@
 """A page of a result: some rows by offset, in the file's order or sorted.
 
 DuckDB finds which rows come first, in a database that can open this one file and nothing else; the
-values themselves are read with Arrow, so that none changes on the way. Above: the artefact routes.
-Below: `cells.py`, DuckDB, Arrow.
+values themselves are read with Arrow, so that none changes on the way.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

@@ -3,8 +3,7 @@
 The exact row count, whether the read was cut short and why, what the source warned of, the columns
 with their statistics, and the first rows; the whole stays within a number of bytes. What does not
 fit gives way in this order: length of texts, statistics, rows, columns; the columns left out are
-counted and named as far as they fit. Numbers, dates and times are never cut. Above: the data tools.
-Below: `kept.py`.
+counted and named as far as they fit. Numbers, dates and times are never cut.
 """
 
 from __future__ import annotations

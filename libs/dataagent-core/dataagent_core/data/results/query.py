@@ -1,9 +1,8 @@
-"""SQL over earlier results: kept tables, by name, in a DuckDB of their own.
+"""SQL over earlier results: stored tables, by name, in a DuckDB of their own.
 
 The tables are Arrow datasets, so the database itself may open no file at all; it lives in the
 memory of another process, cannot change its settings and runs SELECT only. This is the last line of
-defence: names and functions were checked before. Above: the query service, which treats it as any
-engine. Below: `engines/duckdb.py`.
+defence: names and functions were checked before.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

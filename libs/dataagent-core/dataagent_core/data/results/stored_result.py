@@ -1,15 +1,12 @@
-"""What is known of a result once it is in its file, and how to know it again from the file alone.
+"""What is known of a stored result, and how to read that from the file alone.
 
 The Parquet footer carries the labels, the statistics and whether the read was cut short, so that a
-preview of an old result needs no second pass over its rows. Above: `keep.py` writes it,
-`preview.py` shows it. Below: `cells.py`, Arrow.
+preview of an old result needs no second pass over its rows.
 
-What can be said about a column without showing it: NULLs, extremes, distinct values, total.
-
-Gathered while the rows pass by, in constant memory. Totals are exact: integers are added as
-Python's, decimals as decimals of any length; only floating-point columns have floating-point
-totals, and 4-byte floats count as the decimals they are shown as. Figures have the digits that are
-shown. Above: `keep.py`. Below: Arrow.
+Statistics (NULLs, extremes, distinct values, total) are gathered while the rows pass by, in
+constant memory. Totals are exact: integers are added as Python's, decimals as decimals of any
+length; only floating-point columns have floating-point totals, and 4-byte floats count as the
+decimals they are shown as. Figures have the digits that are shown.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.

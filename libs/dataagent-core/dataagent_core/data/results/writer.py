@@ -1,15 +1,8 @@
-"""Rows as they arrive → one Parquet file, its exact row count and its statistics.
+"""Writes rows as they arrive to one Parquet file, with its exact row count and its statistics.
 
 Memory stays bounded: rows are held until they make a row group, then written. The limits stop the
-reading and are told (`truncated_by`); they never change what was asked. The file appears under its
-name whole or not at all. Runs in a worker thread. Above: `artifacts.py`, the query service. Below:
-`shapes.py`, `statistics.py`, Arrow.
-
-How a result's columns are typed in the file that keeps it.
-
-Types are those that Parquet holds and that every reader of ours knows. What Parquet has no type for
-(an interval, a union) becomes text here, once, so that nobody after this meets it. Above:
-`keep.py`. Below: Arrow.
+reading and are reported (`truncated_by`). The file appears under its name whole or not at all.
+What Parquet has no type for (an interval, a union) is written as text. Runs in a worker thread.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.

@@ -3,8 +3,8 @@
 Excel's numbers have 15 digits: an integer or decimal with more is written as text, whole. Dates and
 times are real ones; an instant with a zone is ISO 8601 text, because Excel has no zones, and so is
 a time that Excel cannot hold. NULL leaves the cell out, the empty text is a cell. Nothing is ever a
-formula or a link. Rows beyond a sheet's end go on in the next sheet. Above: `export.py`. Below:
-XlsxWriter, which builds the file on disk before its first byte can be sent.
+formula or a link. Rows beyond a sheet's end go on in the next sheet. XlsxWriter builds the file on
+disk before its first byte can be sent.
 """
 
 # pyarrow and XlsxWriter have no type stubs: this module is a border to them.

@@ -1,7 +1,6 @@
 """The sample database: a music shop with Chinook's schema and invented contents.
 
-For a newcomer to ask questions of, and for tests that know the answers. Above: `data/sources`,
-which registers it on first start. Below: SQLite.
+For a first look at the product, and for tests that know the answers.
 """
 
 from dataagent_core.data.sample.schema import SAMPLE_COMMENTS

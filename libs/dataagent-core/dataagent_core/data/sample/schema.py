@@ -1,9 +1,7 @@
-"""The eleven tables of Chinook, as SQLite statements in the order in which they can be filled.
+"""The eleven tables of Chinook as SQLite statements, in the order in which they can be filled.
 
-What the tables and columns of the sample mean, in English and Chinese.
-
-SQLite keeps no comments; the catalogue takes them from here, so that a question in either language
-finds its column.
+SQLite keeps no comments; the catalogue takes them from here, in English and Chinese, so that a
+question in either language finds its column.
 """
 
 from __future__ import annotations

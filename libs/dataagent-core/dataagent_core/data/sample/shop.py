@@ -1,9 +1,7 @@
-"""The rows of the sample shop, from one seed: the same each time, and they add up.
+"""The rows of the sample shop, from one seed, and the SQLite file they are written to.
 
-Pure: rows come out, nothing is written. Prices are in cents until they are stored. Above:
-`create.py`. Below: `places.py`, `words.py`.
-
-Writes the sample shop as a SQLite file, whole or not at all.
+The rows are the same each time, and they add up. Prices are in cents until they are stored. The
+file appears whole or not at all.
 """
 
 from __future__ import annotations

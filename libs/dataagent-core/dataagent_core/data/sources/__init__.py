@@ -1,4 +1,4 @@
-"""Data sources: what is registered, who may read it, and credentials that only go in."""
+"""Data sources: which are registered, who may read them, and their write-only credentials."""
 
 from dataagent_core.data.sources.config_file import (
     ApplyReport,

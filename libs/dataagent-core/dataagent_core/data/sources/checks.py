@@ -1,8 +1,7 @@
-"""What a source may be called and contain. Pure functions.
+"""Checks what a source may be called and contain.
 
-Each check gives the value back or raises `BadInput`, whose message names the thing and the way
-out. A credential is never quoted. Above: `store.py`, `policies.py`, `attributes.py`. Below:
-`secrets.py`.
+Each check returns the value or raises `BadInput`, whose message names the thing and the way out. A
+credential is never quoted.
 """
 
 from __future__ import annotations

@@ -11,17 +11,11 @@
         policies:
           - name: own region            # the rest is the policy's
       - name: reports
-        folder: ./reports               # from where the file is
+        folder: ./reports               # relative to the file
 
-`read_sources` is pure; `apply_sources` makes the store say what the file says: it adds, changes
-and removes, and leaves alone what was registered elsewhere or by another file. Above: the start of
-the server and of the terminal, which hand in the environment. Below: `store.py`, `yaml_fields.py`.
-
-YAML whose values know their line, so that a mistake can be named.
-
-Only what the configuration file needs: objects with known fields, lists, text, numbers. A message
-names file, line and field, and never quotes a value, which may be a password. Above:
-`config_file.py`. Below: PyYAML's node tree.
+`read_sources` parses; `apply_sources` makes the store say what the file says: it adds, changes and
+removes, and leaves alone what was registered elsewhere or by another file. Each value knows its
+line: a message names file, line and field, and never quotes a value, which may be a password.
 """
 
 # PyYAML has no types of its own for nodes and constructors; this module is the border to it

@@ -1,14 +1,9 @@
-"""The policies of each source, as they are kept.
+"""The stores of each source's policies, and of the user attributes that row filters may use.
 
-What the rules mean is for the policy room; here they are JSON. With every change the source's kept
-catalogue loses what may no longer be kept, in the same transaction. Policies that the configuration
-file defines have ids of their own kind and are changed only there. Above: the admin API,
-`config_file.py`, `data/service.py`. Below: `data/sources/rows.py`, `storage/`.
-
-What is known of a user that a row filter may ask for: `:user.region` and the like.
-
-An administrator sets them; users do not set their own. Above: the admin API and `data/service.py`,
-which puts them into a `Reader`. Below: `storage/`.
+Policies are JSON here; `policy/rules.py` says what they mean. With every change the source's stored
+catalogue loses the values that may no longer be stored, in the same transaction. Policies that the
+configuration file defines are changed only there. Attributes (`:user.region`) are set by an
+administrator, never by the user.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""A source as a row, and a row as a source. Pure functions.
+"""A source as a row of our database, and its catalogue as JSON without protected values.
 
-What is searched for or secret is a column; the rest is the JSON in `settings`. Above: `store.py`.
-
-What our own database keeps of a source: its catalogue as JSON, without values a policy protects.
-
-Whoever writes a catalogue and whoever changes a policy does it through here, with the source's row
-held, so that no order of the two leaves a protected value behind. Units of work over a connection;
-the stores call them inside their transactions. Above: `catalogue/store.py`, `sources/policies.py`,
-`sources/store.py`. Below: `policy/`, `storage/`.
+What is searched for or secret is a column; the rest is the JSON in `settings`. Every change of a
+catalogue or a policy goes through here with the source's row locked, so that no order of the two
+leaves a protected value stored. The functions take a connection inside the caller's transaction.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Credentials are write-only: encrypted where they are kept, masked wherever they are shown.
+"""Reads the URL of a source and masks its credentials wherever it is shown or quoted.
 
-Here is how the URL of a source is read, shown and kept out of messages; `identity/sealing.py` seals
-it. Above: `store.py`.
+`identity/sealing.py` encrypts it where it is stored.
 """
 
 from __future__ import annotations

@@ -1,22 +1,15 @@
-"""The data sources that are registered, with their grants.
+"""The store of registered data sources, with their grants.
 
-A source's URL goes in and never comes back, except through `url_of`, which whoever opens the
-engine calls. Sources from this process' configuration file are changed there alone. `policies` and
-`attributes` stand beside the sources, each a store of its own. Above: the API, the terminal,
-`config_file.py`, `data/service.py`. Below: `rows.py`, `secrets.py`, `storage/`.
-
-Who sees a data source. Pure.
+A source's URL goes in and never comes back, except through `url_of`, for opening the engine.
+Sources from this process's configuration file are changed there alone.
 
 Grants add up: one that fits is enough. A grant to an agent lets everyone who speaks through that
 agent read the source there, and nowhere else. Administrators read all sources, because they could
 grant themselves any; policies bind them all the same. Through an agent they have their own and
 those granted to them, so that an answer does not rest on another user's upload.
 
-Sources of one process: lent to it for as long as it runs, and kept nowhere.
-
-A file named on the command line, or data that was piped in. They are listed and queried as all
-others are, by the same guarded path, and nobody else ever sees them. Above: `store.py`. Below:
-`rows.py`, which describes them.
+A process may have sources of its own (a file named on the command line, piped data): they are
+listed and queried like all others, but not stored, and visible to that process alone.
 """
 
 from __future__ import annotations

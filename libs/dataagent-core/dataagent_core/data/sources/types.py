@@ -1,8 +1,7 @@
 """A data source: where data is, who may read it, and how far a read may go.
 
-Plain values. A `Source` carries no credential: its URL is kept encrypted by `store.py` and leaves
-it through one door, `SourceStore.url_of`, as a `SecretStr`. `address` is for display and has no
-password. Above: the API, the terminal, `config_file.py`. Below: `data/types.py`.
+A `Source` carries no credential: its URL is stored encrypted and only `SourceStore.url_of` returns
+it, as a `SecretStr`. `address` is for display and has no password.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The guard: one statement in, one plain query out, with every name in it known."""
+"""The guard: one statement in, one plain query out, with every name in it resolved."""
 
 from dataagent_core.data.sql.names import tables_of
 from dataagent_core.data.sql.parse import parse

@@ -1,4 +1,4 @@
-"""Nodes of a tree that are written anew: each remembers the place of the text it stands for.
+"""Rewritten nodes of a tree: each remembers the place of the text it stands for.
 
 The parser notes the place of every name. A node made here carries on the place of what its author
 wrote; `render.py` writes it there, and leaves the rest of the text alone. A node without a place is

@@ -1,8 +1,7 @@
-"""Columns inside expressions: each found in the scope where it stands, and given its table.
+"""Resolves columns inside expressions: each is found in its scope and given its table.
 
-A column is written anew only where the engine would not find it under the name that was written.
-
-Walks an expression without recursion; a query inside one is handed back to the walker above.
+A column is rewritten only where the engine would not find it under the name that was written.
+Expressions are walked without recursion; a query inside one goes back to the resolver.
 """
 
 from __future__ import annotations

@@ -1,22 +1,10 @@
 """What names mean at one place of a query: the sources of its FROM, and of the queries around it.
 
-Plain data with look-ups; `resolve.py` fills it while it walks. Nothing here changes a tree.
-
-How names are compared: by each engine's rule first, then by the only match whatever its case.
-
-An engine's own rule decides wherever it gives an answer, so a query means here what it means there.
-Only where the engine would find nothing is a unique match of other case taken, since a name that
-differs in case alone was meant. Below the scopes; it knows no tree but identifiers.
-
-Finds the table of a catalogue that a query means, by how the query writes it.
-
-Built once for each catalogue object. The cache is by identity: two readers' catalogues of one
-source share a hash and differ in what they show.
-
-Which real tables a query reads: names that are not those of its own WITH clauses.
-
-Structural: by the place of each name alone, so it holds before and after names are resolved and
-policies compiled in.
+Names are compared by the engine's own rule first, so a query means here what it means there. Only
+where the engine would find nothing is a unique match of other case taken. Tables are looked up in
+an index that is cached by a catalogue's identity: two readers' catalogues of one source share a
+hash and differ in what they show. Whether a name is a real table or a WITH query goes by its place
+alone, so it holds before and after names are resolved and policies compiled in.
 """
 
 from __future__ import annotations

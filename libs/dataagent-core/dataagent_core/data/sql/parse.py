@@ -1,18 +1,10 @@
-"""Which parts a query may be made of: node types and, where a type has risky options, its options.
+"""Parses text into one plain query, or refuses it with the reason.
 
-Lists of what is allowed; what a new version of the parser adds is refused until it is listed.
-Functions have lists of their own (`functions.py`). Nothing here looks at names of tables.
-
-Which functions a query may call: pure ones, by name; or by class where syntax is special.
-
-A function is allowed when it is on a list: what reads files, settings, other statements or who is
-connected, waits, locks, or changes a session is on none. Each dialect has its names.
-Below `parse.py`; it knows nothing of tables.
-
-From text to a statement that is one plain query, or a refusal that says why not.
-
-Looks at form alone: which statement, which nodes, which functions, no system tables. Whether its
-tables and columns exist is `resolve.py`'s question.
+Looks at form alone: which statement, which nodes and options, which functions, no system tables.
+All of these are lists of what is allowed; what a new version of the parser adds is refused until it
+is listed. A function that reads files, settings, other statements or who is connected, waits,
+locks, or changes a session is on no list. Whether tables and columns exist is `resolve.py`'s
+question.
 """
 
 from __future__ import annotations

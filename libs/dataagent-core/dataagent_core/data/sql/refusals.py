@@ -1,7 +1,7 @@
-"""How the guard says no: a reason code for programs, a sentence and a way out for people.
+"""Refusals of the guard: a reason code for programs, a sentence and a way out for people.
 
-Below every other part of the guard; it knows no SQL. A refusal is about the form of a statement; a
-name that is not there is `UnknownName` (`names.py`), which is the reader's to correct.
+A refusal is about the form of a statement; a name that does not exist is `UnknownName`, which is
+the reader's to correct.
 """
 
 from __future__ import annotations

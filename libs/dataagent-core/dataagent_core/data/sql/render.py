@@ -1,9 +1,8 @@
-"""From a statement to the only SQL that a driver gets: the author's tokens, without comments.
+"""Renders the only SQL that a driver gets: the author's tokens, without comments.
 
-What the resolver and a policy changed (`edits.py`) is written over its place in the text by the
-library's generator; everything else is sent as it was written, so it means what it meant.
-
-Where the items of SELECT lists stand in the text: engines call an output by its text.
+What the resolver and a policy changed (`edits.py`) is written over its place in the text by
+sqlglot's generator; everything else is sent as it was written, so it means what it meant. Engines
+name an output without an alias by its text, so the places of SELECT items are tracked.
 """
 
 from __future__ import annotations

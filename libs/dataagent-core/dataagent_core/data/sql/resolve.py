@@ -1,10 +1,8 @@
-"""Names of a query checked against the catalogue, with no change of meaning.
+"""Resolves the names of a query against the catalogue, with no change of meaning.
 
 The tree learns which table each column is of. The text changes only where the engine would not find
-what the statement means: a table gets the catalogue's spelling, and a name of another case the one
-that is there. Only the catalogue passed in is visible, so no error can tell of anything else.
-
-The SELECT list: which columns a query gives, and under which names.
+what the statement means: a table gets the catalogue's spelling, and a name of another case the
+existing one. Only the catalogue passed in is visible, so no error can tell of anything else.
 """
 
 from __future__ import annotations

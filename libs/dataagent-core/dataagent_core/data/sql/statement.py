@@ -1,22 +1,16 @@
-"""A statement as its author wrote it: text, tokens, and the tree that was read from them.
+"""A statement as its author wrote it: text, tokens, and the tree that was parsed from them.
 
 What reaches the driver is the author's own tokens (`render.py`); the tree says what they mean. So
 two readings of one text must agree, ours and the engine's. The checks here keep them together:
 between tokens there is only white space and comments, which are not sent; a number is a number in
 every engine; and each word of the text is a name or function that the tree holds, or a keyword that
-is known to be harmless.
+is known to be harmless. What writes, locks, reads files, changes settings or hints to an optimiser
+is not among the keywords.
 
-The parser, told to keep what is written.
-
-The library knows hundreds of functions and rewrites many so that they mean the same in another
-dialect. A query here stays in its own: `mod(7.5, 2)` must not become `7.5 % 2`, `x -> 'a.b'` not
-`x -> '$.a.b'`, and no argument may get lost. So a call keeps its name and arguments, except where
-its syntax is special (`CAST(x AS t)`), and a JSON path stays the text it is.
-
-Words that a query may hold beside its names and functions.
-
-Keywords of queries, names of types, units of time. What writes, locks, reads files or changes
-settings is not among them, nor are hints to an optimiser.
+sqlglot knows hundreds of functions and rewrites many so that they mean the same in another dialect.
+A query here stays in its own: `mod(7.5, 2)` must not become `7.5 % 2`, `x -> 'a.b'` not
+`x -> '$.a.b'`, and no argument may get lost. So the parser keeps a call's name and arguments,
+except where its syntax is special (`CAST(x AS t)`), and a JSON path stays the text it is.
 """
 
 from __future__ import annotations

@@ -122,6 +122,24 @@ EXPR = {"expr": "1"}
         (with_("encoding.x.axis", {"tickCount": 1e9}), "too_large"),
         (with_("encoding.x.axis", {"format": '"+alert(1)+"'}), "bad_value"),
         (with_("encoding.x.scale", {"domain": EXPR}), "expression"),
+        (with_("encoding.x.scale", {"domain": {"param": "p"}}), "signal"),
+        (with_("encoding.x.scale", {"range": {"field": "Country"}}), "bad_value"),
+        (with_("encoding.y.scale", {"bins": {"start": 0, "stop": 1e9, "step": 1}}), "not_allowed"),
+        (with_("encoding.x.axis", {"tickCount": {"interval": "day", "step": 1e-9}}), "bad_value"),
+        (with_("encoding.x.axis", {"labelColor": {"condition": {"test": "1"}}}), "bad_value"),
+        (with_("encoding.x.axis", {"formatType": "alert"}), "bad_value"),
+        (with_("encoding.x.axis", {"format": {"signal": "1"}}), "expression"),
+        (with_("encoding.x.axis", {"labelFont": "x;src:url (http://evil/a)"}), "url"),
+        (with_("encoding.x.axis", {"style": "guide"}), "not_allowed"),
+        (with_("encoding.y.impute", {"keyvals": {"start": 0, "stop": 1e9}}), "not_allowed"),
+        (with_("encoding.y.stack", "sideways"), "bad_value"),
+        (with_("mark", {"type": "bar", "tooltip": {"content": "data"}}), "bad_value"),
+        (with_("config", {"customFormatTypes": True}), "not_allowed"),
+        (with_("config", {"numberFormatType": "alert"}), "not_allowed"),
+        (with_("config", {"locale": {"number": {}}}), "not_allowed"),
+        (with_("config", {"mark": {"href": "javascript:alert(1)"}}), "url"),
+        (with_("config", {"axis": {"labelColor": {"expr": "1"}}}), "expression"),
+        (with_("resolve", {"scale": {"y": "mine"}}), "bad_value"),
         (with_("encoding.x.bin", {"step": 1e-9}), "type_mismatch"),
         (with_("encoding.y.bin", {"step": 1e-9}), "not_allowed"),
         (with_("encoding.y.bin", {"maxbins": 1e9}), "too_large"),
@@ -162,16 +180,52 @@ def test_what_loads_links_or_runs_is_refused_with_a_reason(spec: Any, reason: st
     assert str(details["path"]).startswith("$")
 
 
+def test_a_setting_that_vega_lite_does_not_have_is_refused_with_its_place() -> None:
+    with pytest.raises(BadChart, match="'labelAngel' was unexpected") as caught:
+        check_spec(with_("encoding.x.axis", {"labelAngel": -40}), COLUMNS)
+    assert (caught.value.details or {})["path"] == "$.encoding.x.axis"
+    with pytest.raises(BadChart, match='"steep" is not of type "number"') as caught:
+        check_spec(with_("encoding.x.axis", {"labelAngle": "steep"}), COLUMNS)
+    assert (caught.value.details or {})["path"] == "$.encoding.x.axis.labelAngle"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("mark", {"type": "boxplot", "extent": "min-max", "tooltip": True, "median": {"size": 3}}),
+        ("mark", {"type": "line", "point": {"filled": True, "size": 40}, "interpolate": "step"}),
+        ("mark", {"type": "bar", "cornerRadiusEnd": 4, "width": {"band": 0.7}, "fill": "#4c78a8"}),
+        ("encoding.x.axis", {"labelAngle": -40, "grid": False, "title": None, "values": ["DE"]}),
+        ("encoding.y.axis", {"format": ",.0f", "formatType": "number", "tickCount": 5}),
+        ("encoding.y.scale", {"domain": [0, 10], "zero": False, "nice": True, "scheme": "blues"}),
+        ("encoding.y.stack", "normalize"),
+        ("title", {"text": ["Revenue", "by country"], "subtitle": "2024", "anchor": "start"}),
+        ("config", {"view": {"stroke": None}, "range": {"category": ["#fff"]}, "bar": {"size": 4}}),
+        ("width", "container"),
+        ("padding", {"left": 5, "right": 5}),
+        ("autosize", {"type": "fit", "contains": "padding"}),
+    ],
+)
+def test_settings_of_vega_lite_are_allowed(path: str, value: dict[str, Any]) -> None:
+    spec = with_(path, value)
+    checked: Any = check_spec(spec, COLUMNS)
+    for key in path.split("."):
+        checked = checked[key]
+    assert checked == value
+
+
 def test_views_nested_too_deep_are_refused() -> None:
     spec: dict[str, Any] = BAR
     for _ in range(6):
         spec = {"vconcat": [spec]}
     assert refused(spec)["reason"] == "too_large"
 
-    deep: Any = "x"
-    for _ in range(5_000):
-        deep = [deep]
-    assert refused({"mark": "bar", "title": deep})["reason"] == "bad_value"
+    for levels in (100, 800, 5_000):
+        deep: Any = "x"
+        for _ in range(levels):
+            deep = [deep]
+        assert refused({"mark": "bar", "title": deep})["reason"] == "bad_value"
+        assert refused(with_("encoding.x", {"axis": {"values": deep}}))["reason"] == "bad_value"
 
 
 def test_compositions_and_transforms_are_allowed() -> None:

@@ -1,17 +1,26 @@
-"""Settings of a chart that are only data: numbers, short texts, lists of them.
+"""Settings of a chart: numbers, short texts, dates and lists, as Vega-Lite's own schema has them.
 
-Vega-Lite takes an expression wherever it takes a value, as `{"expr": …}` or `{"signal": …}`. Here
-a value is never an object except where its grammar is known, so no expression gets through. Texts
-that Vega pastes into expressions of its own (titles, formats) are cleaned or refused.
+`vega_lite.json` is the part of the official schema that describes plain settings; what computes,
+loads or links is not in it (`scripts/chart_schema.py` writes it). `part` checks a setting against
+it, and against what a schema cannot say: how large a picture may be, and that no text breaks out of
+the expressions Vega builds from titles and formats.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
-from typing import Any, cast
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from dataagent_core.data.charts.fields import Spec, refuse, words
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+_SCHEMA = Path(__file__).with_name("vega_lite.json")
 
 MAX_TEXT = 500
 MAX_LIST = 200
@@ -47,9 +56,7 @@ def clean(line: str) -> str:
 def value(given: Any, path: str, *, key: str = "") -> Any:  # Any: JSON
     """A number, text, boolean, null, date or list of them; anything else is refused."""
     if isinstance(given, list):
-        items = cast("list[Any]", given)
-        if len(items) > MAX_LIST:
-            refuse(f"{path} has more than {MAX_LIST} items.", path=path, reason="too_large")
+        items = _short_list(given, path)
         return [value(item, f"{path}[{at}]", key=key) for at, item in enumerate(items)]
     if isinstance(given, dict):
         return _date(cast("Spec", given), path)
@@ -58,6 +65,13 @@ def value(given: Any, path: str, *, key: str = "") -> Any:  # Any: JSON
     if isinstance(given, int | float) and not isinstance(given, bool):
         _within(given, path, key)
     return given
+
+
+def _short_list(given: Any, path: str) -> list[Any]:  # Any: JSON
+    items = cast("list[Any]", given)
+    if len(items) > MAX_LIST:
+        refuse(f"{path} has more than {MAX_LIST} items.", path=path, reason="too_large")
+    return items
 
 
 def _date(given: Spec, path: str) -> Spec:
@@ -92,31 +106,65 @@ def _within(given: float, path: str, key: str) -> None:
         refuse(f"{path} is {given:g}; the most is {most:g}.", path=path, reason="too_large")
 
 
-def options(
-    given: object,
-    path: str,
-    *,
-    allowed: Collection[str],
-    nested: Mapping[str, Collection[str]] | None = None,
-) -> Spec:
-    """An object of plain settings. `nested` names those that are such objects themselves."""
-    if not isinstance(given, dict):
-        refuse(f"{path} must be an object.", path=path, reason="bad_value")
+def part(name: str, given: Any, path: str) -> Any:  # Any: JSON
+    """A setting that the schema defines under `name`: an axis, a mark, the configuration."""
+    checked = _checked(given, path, name)
+    check_schema(name, checked, path)
+    return checked
+
+
+def _checked(given: Any, path: str, key: str) -> Any:  # Any: JSON
+    """The setting with clean texts, once its sizes are found reasonable."""
+    if isinstance(given, list):
+        items = _short_list(given, path)
+        return [_checked(item, f"{path}[{at}]", key) for at, item in enumerate(items)]
+    if not isinstance(given, dict) or (given and given.keys() <= _DATE_PARTS):
+        return value(given, path, key=key)
     result: Spec = {}
-    for key, item in cast("Spec", given).items():
-        here = f"{path}.{key}"
-        if key not in allowed:
-            refuse_key(here, key, allowed)
-        if nested and key in nested and isinstance(item, dict):
-            result[key] = options(cast("Spec", item), here, allowed=nested[key])
-        elif key == "title":
-            result[key] = text(item, here)
-        else:
-            result[key] = value(item, here, key=key)
+    for inner, item in cast("Spec", given).items():
+        here = f"{path}.{inner}"
+        if inner in _WHY and inner != "values":
+            refuse_key(here, inner, ())
+        result[inner] = text(item, here) if inner == "title" else _checked(item, here, inner)
     return result
 
 
-def refuse_key(path: str, key: str, allowed: Collection[str]) -> None:
+def check_schema(name: str, given: object, path: str) -> None:
+    """Refuse a setting that the schema does not allow, with the place and the nearest reason."""
+    faults = [
+        (fault["instanceLocation"], fault["error"])
+        for fault in _validator().evaluate({name: given}).errors()
+    ]
+    if not faults:
+        return
+    place, _ = max(faults, key=lambda fault: fault[0].count("/"))
+    reasons = dict.fromkeys(error for where, error in faults if where == place)
+    where = path + "".join(
+        f"[{step}]" if step.isdigit() else f".{step}" for step in place.split("/")[2:]
+    )
+    unknown = any("Additional properties" in reason for reason in reasons)
+    refuse(
+        f"{where[:200]}: {'; or '.join(list(reasons)[:3])[:300]}.",
+        path=where,
+        reason="not_allowed" if unknown else "bad_value",
+    )
+
+
+@lru_cache(maxsize=1)
+def _validator() -> jsonschema_rs.Validator:
+    import jsonschema_rs  # loaded when a chart is made
+
+    return jsonschema_rs.validator_for(json.loads(_SCHEMA.read_bytes()))
+
+
+def check_keys(spec: Spec, allowed: Collection[str], path: str) -> None:
+    """Refuse the first key that is not among the allowed ones."""
+    for key in spec:
+        if key not in allowed:
+            refuse_key(f"{path}.{key}", key, allowed)
+
+
+def refuse_key(path: str, key: str, allowed: Collection[str]) -> NoReturn:
     """Refuse a key that is not among the allowed ones, and say why where there is a reason."""
     why = _WHY.get(key)
     if why is not None:
@@ -145,7 +193,7 @@ _WHY: dict[str, tuple[str, str]] = {
     "param": _NO_PARAMS,
     "selection": _NO_PARAMS,
     "signals": _NO_PARAMS,
-    "signal": _NO_PARAMS,
+    "signal": _NO_EXPRESSION,
     "expr": _NO_EXPRESSION,
     "labelExpr": _NO_EXPRESSION,
     "calculate": _NO_EXPRESSION,
