@@ -21,7 +21,7 @@ from dataagent_core.mcp.caller_context import HasFeature, HubCallerContext, McpS
 from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.changes import ChangeKind, Listener, Listeners, McpChange, PeerMessage
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits, key_of
-from dataagent_core.mcp.gateway.gateway import CallRate, ToolGateway
+from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.gateway.tool_access import BindingOf, RunTools
 from dataagent_core.mcp.servers.policy import ServerPolicy
 from dataagent_core.mcp.servers.server_store import ServerDirectory, StatusWriter
@@ -34,6 +34,7 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 from dataagent_core.network import HostPolicy
+from dataagent_core.processes.concurrency import KeyedRate
 from dataagent_core.storage.background_tasks import ChangePoller, cancel_all
 from dataagent_core.telemetry import Traces
 
@@ -116,7 +117,7 @@ class McpHub:
             self._caller_context,
             Validators(),
             self.calls,
-            rate=CallRate(self._rules.calls_per_minute),
+            rate=KeyedRate(self._rules.calls_per_minute),
             traces=traces,
         )
 

@@ -1,19 +1,9 @@
 """The only way to call an MCP tool.
 
-resolve → authorise → rate → validate the arguments → execute within its time (`attempts.py`) → cap
-the size → validate the result → log → outcome. Whatever goes wrong is a `CallFailure` in words a
-model can act on; only being cancelled is an exception. Every call has its row in the call log, if
-there is one, also a call that was refused. Arguments are not logged, and a server's own credentials
-are taken out of what it answers. Above: `langchain.py`, `tools/mcp.py`. Below: the rest of this
-room.
-
-Takes a server's own credentials out of what it answers.
-
-A tool that prints its environment, or an error that repeats a header, must not carry a secret to a
-model, a reader or a log. Only the very values the server was given are replaced: results are data,
-and nothing else of them changes. Above: `gateway.py`. Below: nothing.
-
-How many calls a user may make on a server in a minute. Above: `gateway.py`. Below: nothing.
+A call passes these steps: resolve, authorise, rate limit, validate the arguments, execute within
+its time (`attempts.py`), cap the size, mask the server's credentials, validate the result, log.
+Every failure is a `CallFailure` in words a model can act on; only cancellation is an exception.
+Every call has its row in the call log, a refused one too. Arguments are not logged.
 """
 
 from __future__ import annotations
@@ -53,6 +43,7 @@ from dataagent_core.mcp.types import (
     RemoteResult,
     ServerSpec,
 )
+from dataagent_core.processes.concurrency import KeyedRate
 from dataagent_core.telemetry import Traces
 
 _SHORTEST = 6
@@ -120,32 +111,6 @@ def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
             return value
 
 
-_CACHED_RATES = 10_000
-
-
-class CallRate:
-    """A bucket for each user and server, which fills up again evenly. 0 is no limit."""
-
-    def __init__(self, per_minute: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
-
-    def take(self, user_id: str, server_id: str) -> bool:
-        """Count one more call; False if it is one too many."""
-        if not self._per_minute:
-            return True
-        key, now = (user_id, server_id), self._clock()
-        left, at = self._left.get(key, (float(self._per_minute), now))
-        left = min(float(self._per_minute), left + (now - at) * self._per_minute / 60)
-        is_free = left >= 1
-        self._left[key] = (left - 1 if is_free else left, now)
-        self._left.move_to_end(key)
-        while len(self._left) > _CACHED_RATES:
-            self._left.popitem(last=False)
-        return is_free
-
-
 logger = logging.getLogger(__name__)
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 _MOST_ERROR_TEXT = 4_000
@@ -197,7 +162,7 @@ class ToolGateway:
         calls: CallLog | None = None,
         *,
         execution: CallExecutor | None = None,
-        rate: CallRate | None = None,
+        rate: KeyedRate | None = None,
         traces: Traces | None = None,
     ) -> None:
         self._tools = tools
@@ -205,7 +170,7 @@ class ToolGateway:
         self._validators = validators
         self._calls = calls
         self._execution = execution or CallExecutor()
-        self._rate = rate or CallRate()
+        self._rate = rate or KeyedRate(0)
         self._traces = traces or Traces()
         self._masks = Masks()
         self._ids = CallIds()
@@ -281,7 +246,7 @@ class ToolGateway:
     # -- sending it -----------------------------------------------------------------------------
 
     async def _execute(self, request: ToolCallRequest, call: _Call) -> RemoteResult:
-        if not self._rate.take(call.caller.user_id, request.spec.server_id):
+        if self._rate.take((call.caller.user_id, request.spec.server_id)):
             raise _failed(
                 "MCP_RATE_LIMITED",
                 f"Too many calls of server {request.spec.name!r} in the last minute. Wait, or go "
