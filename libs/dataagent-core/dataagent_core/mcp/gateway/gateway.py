@@ -51,20 +51,23 @@ _CACHED_MASKS = 4_096
 
 
 class Masks:
-    """The masks of servers, each made once for a registration."""
+    """Masks servers' own credentials in their results: a tool that prints its environment must not
+    leak them. Only the exact values are replaced, since results are data. Patterns are compiled
+    once per registration.
+    """
 
     def __init__(self) -> None:
-        self._made: OrderedDict[tuple[str, str], tuple[tuple[str, ...], re.Pattern[str] | None]] = (
-            OrderedDict()
-        )
+        self._cache: OrderedDict[
+            tuple[str, str], tuple[tuple[str, ...], re.Pattern[str] | None]
+        ] = OrderedDict()
 
     def text(self, spec: ServerSpec, text: str) -> str:
-        """The text without the server's secrets."""
+        """Return the text with the server's secrets masked."""
         pattern = self._pattern(spec)
         return text if pattern is None else pattern.sub(MASK, text)
 
     def result(self, spec: ServerSpec, result: RemoteResult) -> RemoteResult:
-        """The answer without the server's secrets; the very same if it has none to give away."""
+        """Return the result with the server's secrets masked; the same object if it has none."""
         pattern = self._pattern(spec)
         if pattern is None:
             return result
@@ -76,16 +79,16 @@ class Masks:
             return None
         secrets = _secrets(spec)
         key = (spec.server_id, spec.user_id)
-        kept = self._made.get(key)
-        if kept is None or kept[0] != secrets:
-            kept = self._made[key] = (secrets, _compile_pattern(secrets))
-            while len(self._made) > _CACHED_MASKS:
-                self._made.popitem(last=False)
-        return kept[1]
+        cached = self._cache.get(key)
+        if cached is None or cached[0] != secrets:
+            cached = self._cache[key] = (secrets, _compile_pattern(secrets))
+            while len(self._cache) > _CACHED_MASKS:
+                self._cache.popitem(last=False)
+        return cached[1]
 
 
 def _secrets(spec: ServerSpec) -> tuple[str, ...]:
-    """Values long enough to be secrets, and what follows a scheme such as `Bearer` in them."""
+    """Return values long enough to be secrets, also without a scheme such as `Bearer`."""
     values = [value.get_secret_value() for value in (*spec.env.values(), *spec.headers.values())]
     values += [value.split(" ", 1)[1] for value in values if " " in value]
     return tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
@@ -97,7 +100,7 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
-    """JSON with every text masked; keys too, because a server may put anything there."""
+    """Mask every text in JSON, keys too, because a server may put anything there."""
     match value:
         case str():
             return pattern.sub(MASK, value)
@@ -118,32 +121,32 @@ _MOST_FAULTS = 10
 
 
 class ToolLookup(Protocol):
-    """The tools there are: a catalogue, or a part of one."""
+    """Finds tools by number: a catalogue, or a part of one."""
 
     def get(self, tool_id: int) -> CatalogueTool | None:
-        """The tool of that number."""
+        """Return the tool with the number."""
         ...
 
 
 class CallerContext(Protocol):
-    """What the gateway asks about a caller; the hub knows."""
+    """Answers the gateway's questions about a caller."""
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
-        """The server as the caller has it; None if it is none of theirs."""
+        """Return the server as the caller has it; None if they do not have it."""
         ...
 
     async def rights_of(self, caller: Caller) -> Rights:
-        """What the caller may use now."""
+        """Return the caller's current rights."""
         ...
 
     def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
-        """The connection the caller's calls go through, if there is one."""
+        """Return the connection for the caller's calls, if there is one."""
         ...
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way, and what is found out about it."""
+    """A running call and its details."""
 
     call_id: str
     caller: Caller
@@ -152,7 +155,7 @@ class _Call:
 
 
 class ToolGateway:
-    """Calls tools on behalf of someone."""
+    """Calls tools on behalf of callers."""
 
     def __init__(
         self,
@@ -184,7 +187,7 @@ class ToolGateway:
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
     ) -> CallOutcome:
-        """Call a tool; how it ended, whatever happened. Raises nothing but being cancelled."""
+        """Call a tool and return the outcome. Raises nothing but cancellation."""
 
         async def work(call: _Call) -> RemoteResult:
             tool, spec = await self._authorise(tool_id, call)
@@ -198,7 +201,7 @@ class ToolGateway:
     async def refused(
         self, tool_id: int, arguments: JsonObject, caller: Caller
     ) -> CallOutcome | None:
-        """The end of a call that may not be made, as `call` would give it; None if it may."""
+        """Return the outcome of a call that is not allowed; None if it is."""
         call = _Call(self._ids.new(), caller, arguments)
         try:
             await self._authorise(tool_id, call)
@@ -264,8 +267,8 @@ class ToolGateway:
     def _mask_error(self, error: CallFailed, spec: ServerSpec) -> CallFailed:
         failure = error.failure
         message = self._masks.text(spec, failure.message)
-        told = CallFailure(failure.code, message, failure.retryable, failure.faults)
-        return CallFailed(told, was_sent=error.was_sent)
+        masked = CallFailure(failure.code, message, failure.retryable, failure.faults)
+        return CallFailed(masked, was_sent=error.was_sent)
 
     # -- when it is back ------------------------------------------------------------------------
 
@@ -304,7 +307,7 @@ class ToolGateway:
     async def _log_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> CallOutcome:
-        """Do the work in a span, and give the call its row, whatever its end."""
+        """Do the work in a span, and log the call however it ends."""
         started = time.perf_counter()
         details = call.details
         try:
@@ -330,7 +333,7 @@ class ToolGateway:
     async def _trace_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> RemoteResult:
-        """Do the work in a span, which the library names to the server (`_meta.traceparent`)."""
+        """Do the work in a span, which the SDK passes to the server (`_meta.traceparent`)."""
         details = call.details
         if not self._traces.is_on:
             return await work(call)
@@ -355,6 +358,6 @@ def _failed(code: Any, message: str, *, is_retryable: bool = False) -> CallFaile
 
 
 def _error_text(tool: CatalogueTool, result: RemoteResult) -> str:
-    """What the server says went wrong. Its words are data for the model, cut to a readable size."""
+    """Return the server's error message, which is data for the model, cut to a readable size."""
     said = "\n".join(str(block["text"]) for block in result.content if "text" in block).strip()
     return said[:_MOST_ERROR_TEXT] or f"{tool.exposed_name} reported an error without a word."
