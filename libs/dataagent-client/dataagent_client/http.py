@@ -8,7 +8,6 @@ How long to wait before trying again. Pure, but for the dice.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from dataagent_client.errors import (
     error_from_response,
 )
 from dataagent_client.wire import encode_body
+from dataagent_protocol.backoff import backoff_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,13 @@ class Backoff:
         """
         if failures >= self.attempts:
             return None
-        most = min(self.first_seconds * self.factor ** max(failures - 1, 0), self.most_seconds)
-        spread = most * (0.5 + random.random() / 2)  # noqa: S311 jitter, not a secret
-        return max(spread, retry_after or 0.0)
+        seconds = backoff_seconds(
+            failures,
+            first_seconds=self.first_seconds,
+            max_seconds=self.most_seconds,
+            factor=self.factor,
+        )
+        return max(seconds, retry_after or 0.0)
 
 
 _API_PREFIX = "v1/"

@@ -1,8 +1,7 @@
-"""MCP servers: registration, catalogue, connections, and the one way to call their tools.
+"""MCP servers: registration, catalogue, connections, and the calls of their tools.
 
-`types.py` says what is spoken of; `hub.py` is all of it for one process, `manager.py` what a
-program without a database has, `gateway.py` the way to call. Below them `pool.py` and
-`connection.py` keep connections, and `wire/` speaks with servers.
+`McpHub` is all of it for one process with a database; `MCPConnectionManager` serves programs
+without one. Both call tools through `ToolGateway`.
 """
 
 from importlib import import_module
@@ -31,7 +30,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "MCPConnectionManager": "manager",
     "MCPServerConfig": "servers.config_files",
 }
-"""By module: they need LangChain or the settings, and whoever speaks of servers does not."""
+"""By module: imported on first use, since they need LangChain or the settings."""
 
 __all__ = [
     "CallFailure",

@@ -1,13 +1,8 @@
-"""What runs and calls get of the hub: a user's servers leased, their tools, what they may use now.
+"""A caller's MCP servers, tools and rights, for runs and for the gateway.
 
-Above: `hub.py`; the gateway asks it about each call. Below: `directory.py`, `pool.py`,
-`catalogue.py`.
-
-How long a run waits for servers: for those that may come, once, and never for a dead one.
-
-A server that is being connected to for the first time is worth a moment. One that has failed, or
-that has kept someone waiting in vain, is not waited for until it was ready again: so a dead server
-delays no run but the first. Above: `hub.py`. Below: `connection.py`.
+A run waits once for servers that are connecting for the first time. A server that has failed, or
+that timed out while a run waited, is not waited for until it has been ready again, so a dead server
+delays one run only.
 """
 
 from __future__ import annotations
@@ -39,14 +34,14 @@ _CONNECTING_STATES = frozenset({"idle", "connecting"})
 
 
 class ConnectWait:
-    """Knows whom it is no use to wait for."""
+    """Waits for connections, but not again for those that timed out."""
 
     def __init__(self) -> None:
         self._timed_out: set[tuple[str, int]] = set()
         self._changed = asyncio.Event()
 
     async def wait(self, connections: Sequence[ServerConnection], seconds: float) -> None:
-        """Wait until those that may come are ready or have failed, or the time is over."""
+        """Wait until each connection is ready or has failed, or the time is over."""
         pending = [each for each in connections if self._is_worth_waiting_for(each)]
         if not pending or seconds <= 0:
             return
@@ -60,7 +55,7 @@ class ConnectWait:
             self._timed_out |= {_key(each.spec) for each in pending if _is_undecided(each)}
 
     def on_status(self, spec: ServerSpec, status: ConnectionStatus) -> None:
-        """A connection is in another state; one that is ready is worth waiting for again."""
+        """Note a changed status; a server that is ready is worth waiting for again."""
         if status.state == "ready":
             self._timed_out.discard(_key(spec))
         self._changed.set()
@@ -71,7 +66,7 @@ class ConnectWait:
 
 
 def _is_undecided(connection: ServerConnection) -> bool:
-    """Whether it is neither ready nor known to fail."""
+    """Whether the connection is neither ready nor known to fail."""
     status = connection.status
     return status.state in _CONNECTING_STATES and status.fail_count == 0
 
@@ -88,7 +83,7 @@ _PRECEDENCE = {"user": 0, "tenant": 1, "global": 2, "file": 3}
 
 @dataclass(frozen=True, slots=True)
 class McpStores:
-    """What is kept in the database, as the hub uses it."""
+    """The stores of MCP in the database, as the hub uses them."""
 
     servers: ServerStore
     sessions: SessionServers
@@ -99,27 +94,27 @@ class McpStores:
 
 
 async def always(_user_id: str) -> bool:
-    """Nobody's tenant has MCP off."""
+    """Return True: MCP is enabled for every tenant."""
     return True
 
 
 class HubCallerContext:
-    """Answers for a caller; implements `gateway.Surroundings`."""
+    """Answers the gateway's questions about a caller; implements `gateway.CallerContext`."""
 
     def __init__(
         self,
         directory: ServerDirectory,
         pool: ConnectionPool,
-        kept: McpStores,
+        stores: McpStores,
         *,
         binding_of: BindingOf,
         has_feature: HasFeature,
     ) -> None:
         self._directory = directory
         self._pool = pool
-        self._catalogue = kept.catalogue
-        self._keys = kept.keys
-        self._sessions = kept.sessions
+        self._catalogue = stores.catalogue
+        self._keys = stores.keys
+        self._sessions = stores.sessions
         self._binding_of = binding_of
         self._has_feature = has_feature
         self._connect_wait = ConnectWait()
@@ -127,7 +122,7 @@ class HubCallerContext:
     def prepare_run_tools(
         self, caller: Caller, *, wait_seconds: float, last_message_at: LastMessageAt | None = None
     ) -> RunTools | None:
-        """What the caller's run will have; None if they have no server at all."""
+        """Return the tools of the caller's run, not listed yet; None if they have no server."""
         if self._directory.has_none(caller.user_id, caller.tenant_id):
             return None
         return RunTools(
@@ -138,7 +133,7 @@ class HubCallerContext:
         )
 
     async def tools_for(self, caller: Caller, *, wait_seconds: float) -> RunTools:
-        """The same, found out; empty if they have none."""
+        """Return the caller's tools, already listed; empty if they have none."""
         tools = self.prepare_run_tools(caller, wait_seconds=wait_seconds)
         if tools is None:
             return RunTools(caller, _no_tools, self.rights_of, lambda _: False)
@@ -146,13 +141,13 @@ class HubCallerContext:
         return tools
 
     def on_status(self, spec: ServerSpec, status: ConnectionStatus) -> None:
-        """A connection is in another state."""
+        """Note that a connection's status changed."""
         self._connect_wait.on_status(spec, status)
 
     async def _list_tools(
         self, caller: Caller, wait_seconds: float, last_message_at: LastMessageAt | None
     ) -> Sequence[ServerTool]:
-        """All tools of the caller's servers, once those that may come had time to."""
+        """List all tools of the caller's servers, once connecting servers had time."""
         if not await self._has_feature(caller.user_id):
             return ()
         try:
@@ -176,7 +171,7 @@ class HubCallerContext:
         ]
 
     def _try_lease(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
-        """The connection the session holds from now on; None if there is no room for it."""
+        """Return the connection the session now holds; None if the limit is reached."""
         try:
             return self._lease(spec, caller)
         except LimitReached:
@@ -190,7 +185,7 @@ class HubCallerContext:
         return self._pool.find(spec, user_id=caller.user_id, session_id=caller.session_id)
 
     def _is_ready(self, offered: ServerTool, caller: Caller) -> bool:
-        """Whether calls go through: its server is connected, or rests until the next one.
+        """Whether calls go through: the server is connected, or idle until the next call.
 
         With credentials of their own a user may see fewer tools of a shared server than others.
         """
@@ -207,7 +202,7 @@ class HubCallerContext:
     # -- what the gateway asks ------------------------------------------------------------------
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
-        """As `gateway.Surroundings`."""
+        """See `gateway.CallerContext.spec_for`."""
         available = await self._directory.all_for(caller.user_id, caller.tenant_id)
         found = usable_servers(available)
         if caller.session_id:
@@ -215,7 +210,7 @@ class HubCallerContext:
         return next((spec for spec in found if spec.server_id == server_id), None)
 
     async def rights_of(self, caller: Caller) -> Rights:
-        """As `gateway.Surroundings`."""
+        """See `gateway.CallerContext.rights_of`."""
         key = caller.api_key_id
         return Rights(
             binding=self._binding_of(caller.agent_id),
@@ -224,7 +219,7 @@ class HubCallerContext:
         )
 
     def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
-        """As `gateway.Surroundings`."""
+        """See `gateway.CallerContext.connection`."""
         found = self._find(spec, caller)
         if found is None and caller.session_id:  # a run that outlived its session's rest
             return self._try_lease(spec, caller)

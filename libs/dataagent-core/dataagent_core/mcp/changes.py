@@ -1,13 +1,9 @@
-"""What others are told of servers: people's screens, other processes. Plain data.
+"""Changes of MCP servers: the version in the database, and messages to listeners and processes.
 
-A `McpChange` goes to the listeners of this process and, as a message, to other processes. It names
-a server and says what happened, never how it is reached. Above: `hub.py`, the server's sockets.
-
-The version that every change in this room counts up.
-
-Whoever changes something holds the version's row, so that changes come one after the other on every
-database. Who also changes tools that agents can be bound to counts up the agents' version as well,
-before touching them: the order in which `agents/` takes its locks. Below: `storage/`.
+A writer locks the version's row, so that changes follow one another on every database. A writer
+that also changes tools agents can be bound to increments the agents' version first: the order in
+which `agents/` takes its locks. A `McpChange` names a server and says what happened, never how it
+is reached.
 """
 
 from __future__ import annotations
@@ -31,22 +27,22 @@ _AGENTS = {"of": "agents"}
 
 
 def version_of(connection: Connection) -> int:
-    """How often anything was changed."""
+    """Return the version: how often anything was changed."""
     return connection.execute(_VERSION, _MCP).scalar() or 0
 
 
 def hold(connection: Connection) -> int:
-    """Let no other change in until this one is committed; the version it will be."""
+    """Lock the version until this transaction commits, and return the version it will be."""
     return (connection.execute(_VERSION.with_for_update(), _MCP).scalar() or 0) + 1
 
 
 def count_up(connection: Connection) -> None:
-    """Say that something changed."""
+    """Increment the version."""
     connection.execute(_COUNT, _MCP)
 
 
 def hold_agents(connection: Connection) -> None:
-    """Say that the tools agents can be bound to changed, and let no other change of them in."""
+    """Lock and increment the agents' version: tools they can be bound to changed."""
     connection.execute(_COUNT, _AGENTS)
 
 
@@ -56,7 +52,7 @@ ChangeKind = Literal["added", "updated", "removed", "status", "tools"]
 
 @dataclass(frozen=True, slots=True)
 class McpChange:
-    """Something happened to a server."""
+    """A server was changed."""
 
     user_id: str | None
     """Whom it concerns; None: everyone who has the server."""
@@ -70,13 +66,13 @@ Listener = Callable[[McpChange], None]
 
 
 class Listeners:
-    """Who wants to hear of changes."""
+    """The listeners for changes in this process."""
 
     def __init__(self) -> None:
         self._handlers: list[Listener] = []
 
     def add(self, handler: Listener) -> Callable[[], None]:
-        """Tell the handler from now on, until what is returned is called."""
+        """Call the handler for each change, until the returned function is called."""
         self._handlers.append(handler)
 
         def end() -> None:
@@ -86,7 +82,7 @@ class Listeners:
         return end
 
     def tell(self, change: McpChange) -> None:
-        """Tell everyone; who fails is logged and keeps nobody from hearing."""
+        """Call every handler; one that fails is logged and does not stop the others."""
         for handler in list(self._handlers):
             try:
                 handler(change)
@@ -96,14 +92,14 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True)
 class PeerMessage:
-    """What goes to other processes: a change, or the end of a session."""
+    """A message to other processes: a change, or the end of a session."""
 
     origin: str
     change: McpChange | None = None
     session_id: str = ""
 
     def to_bytes(self) -> bytes:
-        """As it is sent."""
+        """Serialise the message."""
         change = None if self.change is None else asdict(self.change)
         return orjson.dumps(
             {"origin": self.origin, "change": change, "session_id": self.session_id}
@@ -111,7 +107,7 @@ class PeerMessage:
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> PeerMessage:
-        """As it was sent."""
+        """Parse a message."""
         fields = orjson.loads(payload)
         change = None if fields["change"] is None else McpChange(**fields["change"])
         return cls(fields["origin"], change, fields["session_id"])

@@ -1,9 +1,9 @@
-"""The hub: servers, catalogue, connections and calls as one thing that a process opens and closes.
+"""All of MCP in one process: servers, catalogue, connections and calls.
 
-It keeps what is registered, catalogued and connected in step: a change made here or in another
-process is read, connections to what has changed are closed, listeners are notified. Processes that
-execute runs connect to shared servers as soon as they are known; to a user's own when one of their
-sessions needs them. Nothing waits for a server longer than its time limit.
+The hub synchronises them: after a change here or in another process it reads again, closes the
+connections to changed servers and notifies listeners. Processes that execute runs connect to shared
+servers as soon as they are registered, and to a user's own when one of their sessions needs them.
+Nothing waits for a server longer than its timeout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataagent_core.mcp.caller_context import HasFeature, HubCallerContext, McpS
 from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.changes import ChangeKind, Listener, Listeners, McpChange, PeerMessage
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits, key_of
-from dataagent_core.mcp.gateway.gateway import CallRate, ToolGateway
+from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.gateway.tool_access import BindingOf, RunTools
 from dataagent_core.mcp.servers.policy import ServerPolicy
 from dataagent_core.mcp.servers.server_store import ServerDirectory, StatusWriter
@@ -34,6 +34,7 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 from dataagent_core.network import HostPolicy
+from dataagent_core.processes.concurrency import KeyedRate
 from dataagent_core.storage.background_tasks import ChangePoller, cancel_all
 from dataagent_core.telemetry import Traces
 
@@ -45,7 +46,7 @@ _WIRE_MODULE = "dataagent_core.mcp.wire.connect"
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """What became of a configuration file's servers, by name."""
+    """The differences between two versions of a configuration file, by server name."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -70,7 +71,7 @@ class McpHub:
 
     def __init__(
         self,
-        kept: McpStores,
+        stores: McpStores,
         policy: ServerPolicy,
         hosts: HostPolicy,
         *,
@@ -80,13 +81,13 @@ class McpHub:
         rules: HubRules | None = None,
         traces: Traces | None = None,
     ) -> None:
-        """`binding_of` says what agents may use, `has_feature` whose tenant has MCP on."""
-        self.servers = kept.servers
-        self.templates = kept.templates
-        self.catalogue = kept.catalogue
-        self.calls = kept.calls
-        self.keys = kept.keys
-        self._sessions = kept.sessions
+        """`binding_of` returns an agent's tools, `has_feature` whether a user's tenant has MCP."""
+        self.servers = stores.servers
+        self.templates = stores.templates
+        self.catalogue = stores.catalogue
+        self.calls = stores.calls
+        self.keys = stores.keys
+        self._sessions = stores.sessions
         self.policy = policy
         self._rules = rules or HubRules()
         self.pool = ConnectionPool(
@@ -97,9 +98,16 @@ class McpHub:
         )
         self._directory = ServerDirectory(self.servers)
         self._caller_context = HubCallerContext(
-            self._directory, self.pool, kept, binding_of=binding_of, has_feature=has_feature
+            self._directory, self.pool, stores, binding_of=binding_of, has_feature=has_feature
         )
-        self.gateway = self._new_gateway(traces)
+        self.gateway = ToolGateway(
+            self.catalogue,
+            self._caller_context,
+            Validators(),
+            self.calls,
+            rate=KeyedRate(self._rules.calls_per_minute),
+            traces=traces,
+        )
         self._status_writer = StatusWriter(self.servers)
         self._listeners = Listeners()
         self._held: dict[str, ServerSpec] = {}
@@ -110,20 +118,10 @@ class McpHub:
         self._tasks: set[asyncio.Task[object]] = set()
         self._is_warm = False
 
-    def _new_gateway(self, traces: Traces | None) -> ToolGateway:
-        return ToolGateway(
-            self.catalogue,
-            self._caller_context,
-            Validators(),
-            self.calls,
-            rate=CallRate(self._rules.calls_per_minute),
-            traces=traces,
-        )
-
     # -- life -----------------------------------------------------------------------------------
 
     async def open(self, defaults: Sequence[ServerSpec] = ()) -> None:
-        """Read what there is, connect to shared servers, and begin to look for changes.
+        """Read the registered servers, connect to shared ones and watch for changes.
 
         `defaults` are servers of the installation's own file, which everyone has.
         Connecting goes on after this returns: no server can hold it up.
@@ -139,7 +137,7 @@ class McpHub:
         self._poller.start()
 
     async def aclose(self) -> None:
-        """Close all connections and write what waits."""
+        """Close all connections and write pending rows."""
         await self._poller.aclose()
         await cancel_all(self._tasks)
         await self.pool.aclose()
@@ -158,13 +156,13 @@ class McpHub:
             await self._keep_connected()
 
     def _warm_up(self) -> None:
-        """Load what speaks with servers before the first run waits for one, if there are any."""
+        """Import the SDK before the first run needs it, if there are servers."""
         if self._rules.is_executing and not self._is_warm and not self._directory.is_empty:
             self._is_warm = True
             self._spawn(asyncio.to_thread(importlib.import_module, _WIRE_MODULE))
 
     async def _keep_connected(self) -> None:
-        """Hold connections to the servers everyone shares, as they are registered now."""
+        """Hold connections to the shared servers as they are registered now."""
         async with self._keeping:
             found = (*self._directory.shared, *self._directory.files)
             wanted = {
@@ -193,12 +191,10 @@ class McpHub:
         trace_id: str = "",
         last_message_at: LastMessageAt | None = None,
     ) -> RunTools | None:
-        """What a run will have of MCP, without finding it out yet; None if its user has nothing.
+        """Return the MCP tools of a run, not listed yet; None if its user has no server.
 
-        It is what the session began with (`session_servers.py`).
+        They are of the servers the session began with (`session_servers.py`).
         """
-        if self._directory.has_none(user_id, tenant_id):
-            return None
         caller = Caller(
             user_id=user_id,
             agent_id="",
@@ -221,7 +217,7 @@ class McpHub:
         api_key_id: str | None = None,
         wait_seconds: float | None = None,
     ) -> RunTools:
-        """As `prepare_run_tools`, with connections leased and waited for; may be empty."""
+        """As `prepare_run_tools`, with connections leased and tools listed; may be empty."""
         caller = Caller(
             user_id=user_id,
             agent_id="",
@@ -233,7 +229,7 @@ class McpHub:
         return await self._caller_context.tools_for(caller, wait_seconds=wait)
 
     def release(self, session_id: str) -> None:
-        """A session has ended: its connections are nobody's now, in all processes."""
+        """Release the connections of a session that has ended, in all processes."""
         self._release(session_id)
         self._send(PeerMessage(self._origin, session_id=session_id))
 
@@ -244,7 +240,7 @@ class McpHub:
     # -- changes --------------------------------------------------------------------------------
 
     async def changed(self, spec: ServerSpec, what: Literal["added", "updated", "removed"]) -> None:
-        """A registration was changed here: give up its connections and tell everyone.
+        """Close the connections of a registration changed here, and notify everyone.
 
         A user's own server that was changed stays connected as it was, for sessions that hold it.
         For a shared server with a `user_id`, that user's credentials were changed.
@@ -254,16 +250,16 @@ class McpHub:
         self._publish_change(_change(spec, what))
 
     async def restart(self, spec: ServerSpec) -> None:
-        """Connect anew to a server that is registered as it was."""
+        """Reconnect to a server whose registration has not changed."""
         await self._drop(spec.server_id)
         self._publish_change(_change(spec, "updated"))
 
     async def publish_tools_change(self, server_id: str) -> None:
-        """An administrator has changed what is known of a server's tools: tell everyone."""
+        """Notify everyone that an administrator changed a server's tools."""
         self._publish_change(_change(await self.servers.get(server_id), "tools"))
 
     async def _close_connections(self, change: McpChange, *, is_shared: bool) -> None:
-        """Give up connections to what has changed, and hold anew what is shared."""
+        """Close connections to a changed server, and reconnect if it is shared."""
         if change.what == "added":
             return
         if change.what == "removed":
@@ -280,7 +276,7 @@ class McpHub:
             await self._keep_connected()
 
     async def _is_usable(self, server_id: str) -> bool:
-        """Whether a server is registered and not disabled."""
+        """Whether a server is registered and enabled."""
         try:
             return not (await self.servers.get(server_id)).disabled
         except ServerNotFound:
@@ -288,15 +284,15 @@ class McpHub:
 
     @property
     def files(self) -> tuple[ServerSpec, ...]:
-        """Servers of configuration files, which everyone here has."""
+        """The servers of configuration files, which every user here has."""
         return self._directory.files
 
     def listen(self, handler: Listener) -> Callable[[], None]:
-        """Tell the handler of changes, until what is returned is called."""
+        """Call the handler for each change, until the returned function is called."""
         return self._listeners.add(handler)
 
     async def status_of(self, spec: ServerSpec, *, user_id: str) -> ConnectionStatus:
-        """How the server is for the user: as this process sees it, or as it was last written."""
+        """Return a server's status for a user: as this process sees it, or as last stored."""
         if spec.disabled:
             return ConnectionStatus("disabled", "It is disabled.")
         known = self.pool.statuses()
@@ -308,7 +304,7 @@ class McpHub:
         return found or ConnectionStatus("idle")
 
     async def reload(self, specs: Sequence[ServerSpec]) -> ReloadReport:
-        """Put a file's servers in place of those there were; only what has changed is restarted."""
+        """Replace the servers of a configuration file; only changed ones reconnect."""
         before = {spec.name: spec for spec in self._directory.files}
         self._directory.put_files(specs)
         after = {spec.name: spec for spec in self._directory.files}
@@ -319,15 +315,15 @@ class McpHub:
             removed=tuple(name for name in before if name not in after),
             unchanged=tuple(n for n in after if after[n] == before.get(n)),
         )
-        told = [_change(after[name], "added") for name in report.added]
-        told += [_change(after[name], "updated") for name in report.changed]
-        told += [_change(before[name], "removed") for name in report.removed]
-        for change in told:
+        changes = [_change(after[name], "added") for name in report.added]
+        changes += [_change(after[name], "updated") for name in report.changed]
+        changes += [_change(before[name], "removed") for name in report.removed]
+        for change in changes:
             self._listeners.tell(change)
         return report
 
     async def _on_tools_listed(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
-        """A server has listed its tools."""
+        """Store the tools a server listed."""
         report = await self.catalogue.sync(spec, tools)
         if report.is_changed:
             self._publish_change(_change(spec, "tools"))
@@ -335,7 +331,7 @@ class McpHub:
     def _on_connection_status(
         self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus
     ) -> None:
-        """A connection is in another state."""
+        """Store and publish a connection's status."""
         self._caller_context.on_status(spec, status)
         self._status_writer.note(key, spec, status)
         user = key.principal.removeprefix("user:") if key.principal.startswith("user:") else None
@@ -352,11 +348,11 @@ class McpHub:
     # -- other processes ------------------------------------------------------------------------
 
     def set_publisher(self, publish: Publish) -> None:
-        """Tell other processes of what happens here."""
+        """Set how messages reach other processes."""
         self._publish = publish
 
     def on_peer_message(self, payload: bytes | None) -> None:
-        """Another process tells something; None: something may have been missed."""
+        """Handle a message from another process; None means messages may have been missed."""
         message = None if payload is None else PeerMessage.from_bytes(payload)
         if message is not None and message.origin == self._origin:
             return
@@ -369,13 +365,13 @@ class McpHub:
             self._spawn(self._apply_peer_change(message.change))
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do something nobody waits for."""
+        """Run work in the background."""
         task = asyncio.create_task(work, name="mcp-change")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _apply_peer_change(self, change: McpChange) -> None:
-        """Do what a change in another process asks for here."""
+        """Apply a change made in another process."""
         try:
             await self.refresh()
             if change.what in ("updated", "removed"):

@@ -1,14 +1,8 @@
-"""An MCP tool as a LangChain tool: its schema for the model, its call through the gateway.
+"""MCP tools as LangChain tools, and their results as messages and files.
 
-It always answers with a message. A failure is JSON with a code and what to do next, and status
-`denied`, `timeout` or `error`; only being cancelled is an exception. Above: `manager.py`, whose
-tools are one user's, and `tools/mcp.py`, whose tools are an agent's in whichever run it is.
-
-What an MCP tool answered → text for the model, and files to keep. Pure.
-
-Text stays text. Pictures, sounds and other bytes become files; so does a result that is too long
-for a model to read, which then gets its beginning. Above: `langchain.py`, and `tools/mcp.py`, which
-keeps the files.
+A tool always answers with a message: a failure is JSON with a code and what to do next, with status
+`denied`, `timeout` or `error`; only cancellation is an exception. Text stays text; images, audio
+and other bytes become files, and so does a result too long for a model, which gets its beginning.
 """
 
 from __future__ import annotations
@@ -43,7 +37,7 @@ from dataagent_core.mcp.types import (
 )
 
 MOST_SHOWN = 1024 * 1024
-"""Bytes of text a model is given; more is kept as a file."""
+"""Bytes of text for the model; a longer text becomes a file."""
 _PREVIEW_CHARACTERS = 4_000
 _MOST_FILES = 20
 _EXTENSIONS = {
@@ -56,7 +50,7 @@ _EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file that came in a result."""
+    """A file contained in a result."""
 
     name: str
     content: bytes
@@ -64,14 +58,14 @@ class ResultFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """A result in two parts."""
+    """A result as text for the model and files."""
 
     text: str
     files: tuple[ResultFile, ...] = ()
 
 
 def result_for_model(result: RemoteResult, tool_name: str) -> ModelResult:
-    """The text, and the files it is about."""
+    """Return a result's text for the model and its files."""
     lines: list[str] = []
     files: list[ResultFile] = []
     left_out = 0
@@ -100,12 +94,12 @@ def result_for_model(result: RemoteResult, tool_name: str) -> ModelResult:
 
 
 def _json(value: JsonObject) -> str:
-    """As text, integers of any length among it."""
+    """Serialise to text, with integers of any size."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _file_in(block: JsonObject, tool_name: str, number: int) -> ResultFile | None:
-    """The file in a block; None if it is text."""
+    """Return the file in a block; None if it is text."""
     match block.get("type"):
         case "image" | "audio":
             return _decode_file(block.get("data"), f"{tool_name}-{number}", block.get("mimeType"))
@@ -138,7 +132,7 @@ def _file_name(uri: str) -> str:
 
 
 def _line(block: JsonObject) -> str:
-    """A block as text."""
+    """Return a block as text."""
     match block.get("type"):
         case "text":
             return str(block.get("text", ""))
@@ -164,7 +158,7 @@ _STATUSES: dict[CallStatus, str] = {"denied": "denied", "timeout": "timeout"}
 
 
 class McpTool(BaseTool):
-    """A tool of an MCP server. It is asynchronous: `ainvoke` calls it."""
+    """A tool of an MCP server. It is asynchronous: call `ainvoke`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -176,7 +170,7 @@ class McpTool(BaseTool):
 
     @property
     def asks_first(self) -> bool:
-        """Whether a person is asked before it is called."""
+        """Whether a call needs approval."""
         return self.tool.asks_first
 
     async def ainvoke(
@@ -185,7 +179,7 @@ class McpTool(BaseTool):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Any:
-        """As of any tool: a message for a model's call, its content for plain arguments."""
+        """Return a message for a model's call, or the content for plain arguments."""
         answer = await super().ainvoke(input, config, **kwargs)
         if not isinstance(answer, ToolMessage):
             return answer
@@ -198,7 +192,7 @@ class McpTool(BaseTool):
 
 
 class UserMcpTool(McpTool):
-    """A tool that is always called on behalf of the same user."""
+    """A tool that is always called for the same user."""
 
     caller: Caller = Field(exclude=True)
 
@@ -221,7 +215,7 @@ class UserMcpTool(McpTool):
 
 
 def tool_fields(tool: CatalogueTool) -> dict[str, Any]:
-    """What a model is shown of a tool, as the fields of a LangChain tool."""
+    """Return the fields of a LangChain tool: name, description and schema for the model."""
     definition = tool.definition
     schema = definition.input_schema
     return {
@@ -233,14 +227,14 @@ def tool_fields(tool: CatalogueTool) -> dict[str, Any]:
 
 
 def structured_content(result: RemoteResult) -> JsonObject | None:
-    """What programs that read the thread get beside the text, while it is small."""
+    """Return the structured content for programs that read the thread, if it is small."""
     if result.structured is None or result.byte_size > _MOST_STRUCTURED:
         return None
     return {"structured_content": result.structured}
 
 
 def failure_message(outcome: CallOutcome, name: str, call_id: str) -> ToolMessage:
-    """A call that has no result, as the model reads it."""
+    """Return a failed call's message for the model."""
     failure = outcome.failure
     if failure is None:
         raise ValueError("the call has a result")

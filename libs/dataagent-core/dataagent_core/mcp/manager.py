@@ -1,9 +1,8 @@
 """MCP servers of users without a database: connected from a configuration, as LangChain tools.
 
-For programs of one's own. A server is reached by the same connections, and its tools are called
-through the same gateway, as in the product; what that adds (registration, bindings, a log of calls,
-a wall around programs) is not here: whoever writes a configuration may start any program and reach
-any address. Above: programs, `engine/`. Below: `pool.py`, `gateway.py`, `langchain.py`.
+For programs that embed the library. Connections and calls are those of the product, without
+registration, bindings, a call log or confinement: the author of a configuration may start any
+program and reach any address.
 """
 
 from __future__ import annotations
@@ -44,19 +43,19 @@ _ALL = Rights(Binding(agent_id="", name=""))
 
 @dataclass(slots=True)
 class _User:
-    """What a user is connected to."""
+    """A user's connections."""
 
     session_id: str
-    """In whose name the pool's connections are held."""
+    """The session that holds the pool's connections."""
     statuses: dict[str, ServerStatus] = field(default_factory=dict[str, ServerStatus])
-    """By name, of the servers that nobody tries to reach."""
+    """By name, of servers that are not connected to."""
     connections: dict[str, ServerConnection] = field(default_factory=dict[str, ServerConnection])
     """By name."""
     tools: dict[str, UserMcpTool] = field(default_factory=dict[str, UserMcpTool])
-    """By name, as they were last asked for."""
+    """By name, as last requested."""
 
     def find(self, server_id: str) -> ServerConnection | None:
-        """The connection to a server."""
+        """Return the connection to a server."""
         for connection in self.connections.values():
             if connection.spec.server_id == server_id:
                 return connection
@@ -64,15 +63,17 @@ class _User:
 
 
 class MCPConnectionManager:
-    """Connects users to the MCP servers of their configurations and has the servers' tools.
+    """Connects users to the MCP servers of their configurations and provides the servers' tools.
 
-    Servers are kept connected, and reached again when they are lost, until the user is disconnected
-    or the manager closed. A server that fails is named in the log and costs nobody anything else.
+    Servers stay connected, and reconnect when they are lost, until the user is disconnected or the
+    manager is closed. A server that fails is logged and does not affect the others.
     Used from one event loop.
     """
 
     def __init__(self, max_servers_per_user: int = 5, connection_timeout: float = 30) -> None:
-        """A server may take `connection_timeout` seconds to connect, less if it says so itself."""
+        """A server may take `connection_timeout` seconds to connect, less if its configuration says
+        so.
+        """
         self._max_servers = max_servers_per_user
         self._timeout = connection_timeout
         self._hosts = HostPolicy()
@@ -99,7 +100,7 @@ class MCPConnectionManager:
         await self.close()
 
     async def close(self) -> None:
-        """Disconnect everybody."""
+        """Disconnect all users."""
         self._users.clear()
         await self._pool.aclose()
         self._hosts.close()
@@ -107,7 +108,7 @@ class MCPConnectionManager:
     # -- connecting -----------------------------------------------------------------------------
 
     async def connect_user_servers(self, user_id: str, config: MCPConfig) -> list[BaseTool]:
-        """Connect the user to these servers, in place of those there were; their tools.
+        """Connect the user to these servers instead of the current ones, and return their tools.
 
         Returns once each is connected or has failed. Disabled servers are left out, and those
         beyond the limit, with a warning that names them. A server that has not changed stays
@@ -126,7 +127,7 @@ class MCPConnectionManager:
         return await self.get_user_tools(user_id)
 
     async def get_user_tools(self, user_id: str) -> list[BaseTool]:
-        """The tools of the user's servers that are connected now. A tool stays the same object."""
+        """Return the tools of the user's connected servers. A tool stays the same object."""
         user = self._users.get(user_id)
         if user is None:
             return []
@@ -143,15 +144,15 @@ class MCPConnectionManager:
         return UserMcpTool(**tool_fields(tool), tool=tool, gateway=self._gateway, caller=caller)
 
     async def disconnect_user(self, user_id: str) -> None:
-        """End the user's connections; returns once they are closed and their programs ended."""
+        """Disconnect the user; returns once connections are closed and processes ended."""
         user = self._users.pop(user_id, None)
         if user is not None:
             await self._end(user)
 
     async def health_check(self, user_id: str) -> dict[str, str]:
-        """By name, whether each of the user's servers is connected, disconnected or in error.
+        """Return for each server name whether it is connected, disconnected or in error.
 
-        A server that is connected is asked for a sign of life.
+        A connected server is probed.
         """
         user = self._users.get(user_id)
         if user is None:
@@ -198,7 +199,7 @@ class MCPConnectionManager:
         return replace(spec, user_id=user_id, connect_timeout_seconds=seconds)
 
     async def _end(self, user: _User) -> None:
-        """Let go of a user's connections; what is held anew meanwhile stays."""
+        """Release a user's connections; those leased again meanwhile stay."""
         server_ids = {each.spec.server_id for each in user.connections.values()}
         await self._pool.end(user.session_id)
         still = {key.server_id for key in self._pool.statuses()}
@@ -225,22 +226,22 @@ class MCPConnectionManager:
 
 
 class _UserServers:
-    """What the gateway asks about a user: implements `gateway.Surroundings`."""
+    """Answers the gateway's questions about a user; implements `gateway.CallerContext`."""
 
     def __init__(self, users: Mapping[str, _User]) -> None:
         self._users = users
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
-        """The server as the user is connected to it."""
+        """Return the server the user is connected to."""
         connection = self._find(server_id, caller)
         return None if connection is None else connection.spec
 
     async def rights_of(self, caller: Caller) -> Rights:
-        """What is a user's own is theirs to call."""
+        """Allow everything: the servers are the user's own."""
         return _ALL
 
     def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
-        """The user's connection to the server."""
+        """Return the user's connection to the server."""
         return self._find(spec.server_id, caller)
 
     def _find(self, server_id: str, caller: Caller) -> ServerConnection | None:

@@ -1,7 +1,7 @@
-"""MCP servers, their tools, calls and outcomes as plain data.
+"""MCP servers, tools, calls and outcomes as plain data.
 
-Registration (a `ServerSpec`), catalogue (a `CatalogueTool`), binding (in `agents/` and on API keys)
-and connection (a `ServerState`) are four separate things. Nothing here knows the `mcp` package, a
+Registration (`ServerSpec`), catalogue (`CatalogueTool`), binding (in `agents/` and on API keys) and
+connection (`ServerState`) are four separate things. Nothing here imports the `mcp` package, a
 database or LangChain.
 """
 
@@ -28,7 +28,7 @@ OnChange = Literal["accept", "quarantine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """How to reach a server. Knows its secrets and shows none of them."""
+    """How to reach a server. Its secrets are not shown by `repr`."""
 
     server_id: str
     scope: Scope
@@ -59,7 +59,7 @@ class ServerSpec:
 
     @property
     def label(self) -> str:
-        """Its name, whose it is and its id, for log lines."""
+        """Name, owner and id, for log lines."""
         whose = f" of user {self.user_id}" if self.user_id else ""
         return f"{self.name}{whose} ({self.server_id})"
 
@@ -74,7 +74,7 @@ ServerStatus = Literal["connected", "disconnected", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionKey:
-    """One connection: a server, and for whom."""
+    """Identifies a connection: a server and a principal."""
 
     server_id: str
     principal: str
@@ -85,7 +85,7 @@ class ConnectionKey:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """What is known of a connection now."""
+    """The status of a connection."""
 
     state: ServerState
     reason: str = ""
@@ -99,7 +99,7 @@ class ConnectionStatus:
 
     @property
     def status(self) -> ServerStatus:
-        """One of connected, disconnected, error."""
+        """The status in one word: connected, disconnected or error."""
         if self.state == "ready":
             return "connected"
         return "error" if self.state in ("backoff", "auth_required") else "disconnected"
@@ -124,7 +124,7 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueTool:
-    """A tool of the catalogue: what was found, with its number and standing."""
+    """A tool of the catalogue, with its number and status."""
 
     tool_id: int
     server_id: str
@@ -151,7 +151,7 @@ class CatalogueTool:
 
     @property
     def asks_first(self) -> bool:
-        """Whether a person is asked before it is called.
+        """Whether a call needs approval.
 
         A server's word alone does not lift that: somebody has to have approved the definition.
         """
@@ -179,7 +179,7 @@ CallStatus = Literal["ok", "error", "timeout", "denied", "invalid", "cancelled",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """On whose behalf a call is made: what is authorised, and what the call log says."""
+    """On whose behalf a call is made, for authorisation and the call log."""
 
     user_id: str
     agent_id: str
@@ -192,7 +192,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFault:
-    """One way in which a value does not fit its schema."""
+    """A value does not fit its schema."""
 
     path: str
     rule: str
@@ -202,7 +202,7 @@ class SchemaFault:
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """Why a call has no result, in words the model can act on."""
+    """Why a call has no result, in words a model can act on."""
 
     code: CallCode
     message: str
@@ -212,7 +212,7 @@ class CallFailure:
 
 @dataclass(frozen=True, slots=True)
 class RemoteResult:
-    """What a server answered."""
+    """A server's result."""
 
     content: tuple[JsonObject, ...] = ()
     """Content blocks as JSON: text, image, audio, resource, resource_link."""
@@ -223,7 +223,7 @@ class RemoteResult:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended: with a result, or with a failure; never with an exception."""
+    """How a call ended: a result or a failure, never an exception."""
 
     call_id: str
     tool: CatalogueTool | None
@@ -234,7 +234,7 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a call is, as its server tells."""
+    """A call's progress, as its server reports it."""
 
     progress: float
     total: float | None = None
@@ -243,7 +243,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """A server asks the user something in the middle of a call."""
+    """A server's question to the user during a call."""
 
     message: str
     schema: JsonObject
@@ -253,7 +253,7 @@ class Elicitation:
 
 @dataclass(frozen=True, slots=True)
 class ElicitationAnswer:
-    """What the user said."""
+    """The user's answer."""
 
     action: Literal["accept", "decline", "cancel"]
     content: JsonObject | None = None
@@ -264,7 +264,7 @@ OnElicit = Callable[[Elicitation], Awaitable[ElicitationAnswer]]
 
 
 class CallFailed(Exception):
-    """Inside the room only: a call failed. The gateway turns it into a `CallFailure`."""
+    """A call failed. Internal to this package: the gateway returns the `CallFailure`."""
 
     def __init__(self, failure: CallFailure, *, was_sent: bool = True) -> None:
         super().__init__(failure.message)
@@ -274,5 +274,5 @@ class CallFailed(Exception):
 
 
 def is_mcp_name(tool_name: str) -> bool:
-    """Whether a tool is called as those of MCP servers are; no other tool has such a name."""
+    """Whether a name has the form of MCP tools' exposed names, which no other tool's has."""
     return "__" in tool_name

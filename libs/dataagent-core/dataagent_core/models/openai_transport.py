@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
-import random
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from yarl import URL
 from dataagent_core.config.loop_shutdown import CloseHandle, close_with_loop
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
 from dataagent_core.models.failures import is_retryable, refusal
+from dataagent_protocol.backoff import backoff_seconds
 
 _LONGEST_WAIT: Final = 60.0
 """A server that wants a longer pause than this is not waited for."""
@@ -108,7 +108,12 @@ class Transport:
                 return outcome
             if not outcome.may_retry or attempt >= self._endpoint.max_retries:
                 raise outcome.error from outcome.cause
-            await asyncio.sleep(outcome.wait_seconds or self._backoff(attempt))
+            pause = backoff_seconds(
+                attempt + 1,
+                first_seconds=self._endpoint.retry_base,
+                max_seconds=_LONGEST_BACKOFF,
+            )
+            await asyncio.sleep(outcome.wait_seconds or pause)
             attempt += 1
 
     async def _attempt(self, body: bytes) -> aiohttp.ClientResponse | _Failure:
@@ -163,10 +168,6 @@ class Transport:
             )
             opened = self._sessions[loop] = (session, close_with_loop(session.close))
         return opened[0]
-
-    def _backoff(self, attempt: int) -> float:
-        longest = min(self._endpoint.retry_base * 2**attempt, _LONGEST_BACKOFF)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 spreads retries, guards nothing
 
     def _silent(self) -> ModelUnavailable:
         return ModelUnavailable(

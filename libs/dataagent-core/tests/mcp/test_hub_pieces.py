@@ -16,7 +16,7 @@ from dataagent_core.mcp.gateway.attempts import (
 )
 from dataagent_core.mcp.gateway.call_rows import CallDetails, call_row
 from dataagent_core.mcp.gateway.elicitation import elicitation_answer, elicitation_request
-from dataagent_core.mcp.gateway.gateway import CallRate, Masks
+from dataagent_core.mcp.gateway.gateway import Masks
 from dataagent_core.mcp.gateway.tool_access import Binding, Rights, refusal
 from dataagent_core.mcp.langchain import MOST_SHOWN, result_for_model
 from dataagent_core.mcp.types import (
@@ -102,16 +102,6 @@ def test_breaker_forgets_failures_that_are_long_ago_and_other_connections() -> N
     breaker.record_failure(KEY)
     assert breaker.allows(KEY)
     assert breaker.allows(ConnectionKey("srv", "user:bob"))
-
-
-def test_rate_lets_so_many_through_and_fills_up_again() -> None:
-    clock = Clock()
-    rate = CallRate(2, clock)
-    assert [rate.take("anna", "srv") for _ in range(3)] == [True, True, False]
-    assert rate.take("bob", "srv")
-    clock.now += 30
-    assert [rate.take("anna", "srv") for _ in range(2)] == [True, False]
-    assert all(CallRate().take("anna", "srv") for _ in range(1000))
 
 
 # -- who may --------------------------------------------------------------------------------------

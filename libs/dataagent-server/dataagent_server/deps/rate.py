@@ -1,24 +1,21 @@
-"""Rate limits: a token bucket, and the messages of each user.
+"""Limits how many messages a user may send in a minute.
 
-Messages are counted in this process or, with Redis, for all processes together; while Redis is
-unavailable each process counts for itself.
+With Redis all processes count together; while it is unavailable each process counts for itself.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from math import ceil
 
 from dataagent_core.errors import RateLimited, Unavailable
+from dataagent_core.processes.concurrency import KeyedRate
 from dataagent_core.storage.redis import RedisSpace, open_redis
 from dataagent_server.config import ServerSettings
 
 logger = logging.getLogger(__name__)
-_MAX_USERS = 10_000
 _CONNECTIONS = 8
 
 # ARGV user, tokens a millisecond, most tokens, '1' to take one; returns the milliseconds to wait
@@ -38,31 +35,6 @@ return 0
 """
 
 
-class TokenBucket:
-    """Allows bursts, then a steady rate; says how long to wait rather than refusing."""
-
-    def __init__(self, *, rate_per_second: float, burst: int, now: float) -> None:
-        self._rate = rate_per_second
-        self._burst = float(burst)
-        self._tokens = float(burst)
-        self._at = now
-
-    def delay(self, now: float) -> float:
-        """Take one token; the seconds to wait before acting on it, 0 if none."""
-        self._fill(now)
-        self._tokens -= 1.0
-        return 0.0 if self._tokens >= 0.0 else -self._tokens / self._rate
-
-    def wait(self, now: float) -> float:
-        """The seconds until there is a token, 0 if there is one; none is taken."""
-        self._fill(now)
-        return 0.0 if self._tokens >= 1.0 else (1.0 - self._tokens) / self._rate
-
-    def _fill(self, now: float) -> None:
-        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
-        self._at = now
-
-
 class MessageRate:
     """Limits the messages of a user per minute; a burst of a minute's number is allowed."""
 
@@ -71,7 +43,7 @@ class MessageRate:
         self._per_minute = per_minute
         self._space = space
         self._script = None if space is None else space.script(_BUCKET)
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._local = KeyedRate(per_minute)
 
     async def take(self, user_id: str) -> None:
         """Count one message of a user.
@@ -112,19 +84,7 @@ class MessageRate:
         return int(wait) / 1000
 
     def _local_wait(self, user_id: str, *, is_taken: bool) -> float:
-        now = time.monotonic()
-        bucket = self._buckets.get(user_id)
-        if bucket is None:
-            rate = self._per_minute / 60
-            bucket = TokenBucket(rate_per_second=rate, burst=self._per_minute, now=now)
-            self._buckets[user_id] = bucket
-            while len(self._buckets) > _MAX_USERS:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(user_id)
-        wait = bucket.wait(now)
-        if is_taken and not wait:
-            bucket.delay(now)
-        return wait
+        return self._local.take(user_id) if is_taken else self._local.wait(user_id)
 
 
 @asynccontextmanager

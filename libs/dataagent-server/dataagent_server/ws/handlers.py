@@ -23,11 +23,11 @@ from dataagent_core.errors import (
     SessionNotFound,
 )
 from dataagent_core.identity import Principal
+from dataagent_core.processes.concurrency import TokenBucket
 from dataagent_core.runs.types import Entry
 from dataagent_server.deps.chat import MAX_MESSAGE_BYTES, start_run
 from dataagent_server.deps.connections import DeliveryProgress
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.hitl import decision_of
 from dataagent_server.ws import protocol
 from dataagent_server.ws.outbox import ClientGone, Outbox

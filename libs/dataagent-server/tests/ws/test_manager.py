@@ -16,7 +16,6 @@ from starlette.websockets import WebSocket
 from dataagent_core.errors import SessionBusy, TooManyConnections
 from dataagent_core.events import TextEvent
 from dataagent_server.deps.connections import Capacity
-from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.ws.manager import Connection, ConnectionManager
 from dataagent_server.ws.outbox import text_frame
 from tests.requirements import requirement
@@ -70,13 +69,6 @@ def test_a_frame_is_what_the_standard_says(size: int) -> None:
 
     payload = b"x" * size
     assert text_frame(payload) == Frame(Opcode.TEXT, payload).serialize(mask=False)
-
-
-def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
-    bucket = TokenBucket(rate_per_second=10, burst=3, now=0.0)
-    assert [bucket.delay(0.0) for _ in range(3)] == [0.0, 0.0, 0.0]
-    assert bucket.delay(0.0) == pytest.approx(0.1)
-    assert bucket.delay(1.0) == 0.0
 
 
 # -- a program of one's own ---------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""The tools of MCP servers: found, checked, numbered and described."""
+"""The tools of MCP servers: listed, checked, numbered and described."""

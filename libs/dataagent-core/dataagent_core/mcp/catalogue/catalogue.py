@@ -1,10 +1,9 @@
-"""Which tools the servers have: found, numbered, described, and which of them may be used.
+"""The catalogue of MCP tools: discovered, numbered, described and approved.
 
-A process keeps the tools of shared servers, and those of users' servers that were connected here
-lately; it reads again when the version in the database has grown. A list of tools is brought in as
-a whole, in one transaction. A tool that is gone keeps its row and its number, so bindings outlive a
-restart of its server. Not here: who may use a tool. Above: `hub.py`, `gateway.py`, `service.py`.
-Below: `merge.py` (what a list changes), `tool_rows.py`, `file_tools.py` (servers of files).
+A process caches the tools of shared servers, and those of users' servers that connected recently;
+it reads again when the version in the database has grown. A server's list is stored as a whole, in
+one transaction. A removed tool keeps its row and its number, so bindings survive a restart of its
+server.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ logger = logging.getLogger(__name__)
 _SEEN_SECONDS = 600.0
 """How long a list that says the same is not written down again."""
 _UNUSED_SECONDS = 6 * 3600.0
-"""How long a user's tools are kept after they were last asked for."""
+"""How long a user's tools are cached after their last use."""
 _SHARED = select(mcp_servers.c.server_id).where(mcp_servers.c.scope != "user")
 _CHANGED = select(mcp_servers.c.server_id, mcp_servers.c.scope).where(
     mcp_servers.c.catalogue_version > bindparam("known")
@@ -50,14 +49,14 @@ _DEFINITION = select(mcp_tool_versions.c.definition).where(
 
 @dataclass(frozen=True, slots=True)
 class _LastListing:
-    """What a server last listed here."""
+    """The last list of tools a server sent to this process."""
 
     fingerprint: str
     at: float
 
 
 class ToolCatalogue:
-    """The tools of all servers. Used from the event loop only; call `open` before anything else."""
+    """The tools of all servers. Used from the event loop only; call `open` first."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._db = database
@@ -81,7 +80,7 @@ class ToolCatalogue:
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Read again what was changed elsewhere, if anything was.
+        """Read again if another process changed anything.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -126,7 +125,7 @@ class ToolCatalogue:
             self.forget(server_id)
 
     def forget(self, server_id: str) -> None:
-        """Keep a server's tools in memory no longer; they are read when it is connected again."""
+        """Drop a server's tools from memory; they are read when it connects again."""
         self._own.pop(server_id, None)
         self._files.forget(server_id)
         self._put(server_id, ())
@@ -134,19 +133,19 @@ class ToolCatalogue:
     # -- what there is --------------------------------------------------------------------------
 
     def tools_of(self, server_id: str) -> tuple[CatalogueTool, ...]:
-        """A server's tools as this process knows them, whatever their standing, by number."""
+        """Return the server's tools as cached here, in any status, by number."""
         if server_id in self._own:
             self._own[server_id] = self._clock()
         return self._servers.get(server_id) or self._files.tools_of(server_id)
 
     def get(self, tool_id: int) -> CatalogueTool | None:
-        """The tool of that number, if this process knows it."""
+        """Return the tool with the number, if it is cached here."""
         if tool_id < 0:
             return self._files.get(tool_id)
         return self._tools.get(tool_id)
 
     async def find(self, tool_id: int) -> CatalogueTool:
-        """The tool of that number.
+        """Return the tool with the number.
 
         Raises:
             ToolNotFound: there is none.
@@ -162,7 +161,7 @@ class ToolCatalogue:
     async def list(
         self, *, server_id: str | None = None, status: ToolStatus | None = None
     ) -> builtins.list[CatalogueTool]:
-        """The tools of a server, or of all shared ones, by number."""
+        """Return the tools of a server, or of all shared ones, by number."""
         where = (
             mcp_tools.c.server_id == server_id if server_id else mcp_tools.c.server_id.in_(_SHARED)
         )
@@ -174,7 +173,7 @@ class ToolCatalogue:
     # -- what servers say -----------------------------------------------------------------------
 
     async def sync(self, spec: ServerSpec, tools: Sequence[RemoteTool]) -> SyncReport:
-        """Make a server's tools those it lists. Doing it again changes nothing.
+        """Store the list of tools a server sent. Repeating it changes nothing.
 
         A changed definition waits for a look where the server is set to that. A server that was
         removed meanwhile has none.
@@ -214,7 +213,7 @@ class ToolCatalogue:
     # -- what people say ------------------------------------------------------------------------
 
     async def diff(self, tool_id: int) -> DefinitionDiff:
-        """What changed in a tool since it was approved.
+        """Return how a tool differs from its approved definition.
 
         Raises:
             ToolNotFound: there is none.
@@ -233,7 +232,7 @@ class ToolCatalogue:
     async def approve(
         self, tool_id: int, *, by: str, definition_hash: str | None = None
     ) -> CatalogueTool:
-        """Let a tool be used as it is now defined; `definition_hash` is what was looked at.
+        """Approve a tool as it is defined now; `definition_hash` is the definition reviewed.
 
         Raises:
             ToolNotFound: there is none.
@@ -256,7 +255,7 @@ class ToolCatalogue:
         retry_safe: bool,
         timeout_seconds: float | None,
     ) -> CatalogueTool:
-        """Switch a tool on or off, say whether it may be tried again, how long it may take.
+        """Enable or disable a tool, and set whether it may be retried and its timeout.
 
         Raises:
             ToolNotFound: there is none.
@@ -289,10 +288,10 @@ def _tools_of(connection: Connection, server_ids: Collection[str]) -> list[Catal
 
 
 def _fingerprint(spec: ServerSpec, seen: ToolListing) -> str:
-    """The same as long as bringing a list in would change nothing."""
-    told = [spec.alias, spec.on_change, spec.session_scope]
-    told += [f"{name}\x00{digest}" for name, (_, digest) in seen.tools.items()]
-    return hashlib.sha256("\x01".join(told).encode()).hexdigest()
+    """Return a hash that changes when storing the list would change anything."""
+    parts = [spec.alias, spec.on_change, spec.session_scope]
+    parts += [f"{name}\x00{digest}" for name, (_, digest) in seen.tools.items()]
+    return hashlib.sha256("\x01".join(parts).encode()).hexdigest()
 
 
 def _summary(found: SyncReport) -> str:

@@ -1,8 +1,8 @@
-"""A tool's definition, made safe to show and told apart from every other. Pure.
+"""Cleans, hashes, compares and names the definitions of MCP tools. Pure.
 
-What a server says of its tools is hostile input that a model will read: what nobody sees is taken
-out, what is too long is cut, what cannot be used is refused. The hash is of what is left, so that
-what was looked at is what is used. Above: `catalogue.py`. Below: nothing.
+A definition is hostile input that a model will read: invisible characters are removed, long texts
+are cut, unusable definitions are refused. The hash is of the cleaned definition, so the reviewed
+definition is the one used.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _NOT_EXPOSED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class BadDefinition(Exception):
-    """Inside the room only: a tool cannot be used as it is defined; the text says why."""
+    """A tool cannot be used as it is defined; the text says why. Not raised out of this package."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionDiff:
-    """What changed in a tool since somebody approved it."""
+    """How a tool's definition differs from the approved one."""
 
     tool_id: int
     approved: JsonObject | None
-    """None: that version is not kept any more."""
+    """None if that version is no longer stored."""
     current: JsonObject
     changed: tuple[str, ...]
     """The fields that differ."""
@@ -53,7 +53,7 @@ class DefinitionDiff:
 
 
 def sanitize(tool: RemoteTool) -> RemoteTool:
-    """The tool without what nobody should see.
+    """Return the tool with a definition that is safe to show.
 
     Raises:
         BadDefinition: its name or a schema cannot be used.
@@ -70,9 +70,9 @@ def sanitize(tool: RemoteTool) -> RemoteTool:
 
 
 def strip_invisible(text: str, most: int) -> str:
-    """Text without what has no shape on a screen, cut to a length."""
-    kept = "".join(c for c in text if c in _KEPT_CONTROLS or not _is_hidden(c)).strip()
-    return kept if len(kept) <= most else f"{kept[: most - 1]}…"
+    """Return the text without invisible characters, cut to a length."""
+    cleaned = "".join(c for c in text if c in _KEPT_CONTROLS or not _is_hidden(c)).strip()
+    return cleaned if len(cleaned) <= most else f"{cleaned[: most - 1]}…"
 
 
 def _is_hidden(character: str) -> bool:
@@ -87,15 +87,15 @@ def _check_name(name: str) -> None:
     if not 0 < len(name) <= MAX_NAME:
         raise BadDefinition(f"its name has not 1 to {MAX_NAME} characters")
     if not is_storable(name) or any(_is_hidden(c) for c in name):
-        raise BadDefinition("its name has characters that nobody sees")
+        raise BadDefinition("its name has invisible characters")
 
 
 def _annotations(given: Mapping[str, Any]) -> JsonObject:
-    kept: JsonObject = {name: given[name] for name in _HINTS if isinstance(given.get(name), bool)}
+    hints: JsonObject = {name: given[name] for name in _HINTS if isinstance(given.get(name), bool)}
     title = given.get("title")
     if isinstance(title, str) and (shown := strip_invisible(title, MAX_TITLE)):
-        kept["title"] = shown
-    return kept
+        hints["title"] = shown
+    return hints
 
 
 def _schema(which: str, schema: JsonObject) -> JsonObject:
@@ -110,7 +110,7 @@ def _schema(which: str, schema: JsonObject) -> JsonObject:
 
 
 def _sanitize_value(value: Any, depth: int) -> Any:
-    """A part of a schema whose texts are safe to show."""
+    """Return a part of a schema with texts that are safe to show."""
     if depth < 0:
         raise ValueError("too deep")
     match value:
@@ -143,7 +143,7 @@ def _sanitize_item(key: Any, item: Any, depth: int) -> Any:
 
 
 def as_json(tool: RemoteTool) -> JsonObject:
-    """A definition as it is kept, compared and hashed."""
+    """Return a definition as it is stored, compared and hashed."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -154,26 +154,26 @@ def as_json(tool: RemoteTool) -> JsonObject:
     }
 
 
-def from_json(kept: JsonObject) -> RemoteTool:
-    """The definition that `as_json` made this of."""
+def from_json(stored: JsonObject) -> RemoteTool:
+    """Return the definition that `as_json` serialised."""
     return RemoteTool(
-        name=kept["name"],
-        title=kept["title"],
-        description=kept["description"],
-        input_schema=kept["inputSchema"],
-        output_schema=kept["outputSchema"],
-        annotations=kept["annotations"],
+        name=stored["name"],
+        title=stored["title"],
+        description=stored["description"],
+        input_schema=stored["inputSchema"],
+        output_schema=stored["outputSchema"],
+        annotations=stored["annotations"],
     )
 
 
 def hash_of(tool: RemoteTool) -> str:
-    """The same for two definitions that say the same, whatever order they say it in."""
-    told = json.dumps(as_json(tool), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    """Return a hash that is equal for definitions that differ only in the order of keys."""
+    text = json.dumps(as_json(tool), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def difference(tool_id: int, approved: JsonObject | None, current: JsonObject) -> DefinitionDiff:
-    """What changed."""
+    """Compare two definitions."""
     before = approved or {}
     changed = tuple(name for name in current if before.get(name) != current[name])
     lines = difflib.unified_diff(
@@ -192,7 +192,7 @@ def _lines(definition: JsonObject | None) -> list[str]:
 
 
 def exposed_name(alias: str, name: str, taken: Collection[str] = ()) -> str:
-    """What the model calls a tool: `{alias}__{tool}`, with a hash where that is too long or taken.
+    """Return the name the model calls: `{alias}__{tool}`, with a hash if too long or taken.
 
     It fits `^[A-Za-z0-9_-]{1,64}$`.
     """
@@ -201,8 +201,8 @@ def exposed_name(alias: str, name: str, taken: Collection[str] = ()) -> str:
         return plain
     number = 0
     while True:
-        told = f"{alias}\x00{name}\x00{number or ''}"
-        end = f"_{hashlib.sha256(told.encode()).hexdigest()[:_HASH_CHARACTERS]}"
+        text = f"{alias}\x00{name}\x00{number or ''}"
+        end = f"_{hashlib.sha256(text.encode()).hexdigest()[:_HASH_CHARACTERS]}"
         exposed = plain[: MAX_EXPOSED - len(end)] + end
         if exposed not in taken:
             return exposed
@@ -212,7 +212,7 @@ def exposed_name(alias: str, name: str, taken: Collection[str] = ()) -> str:
 def with_unique_names(
     tools: Iterable[CatalogueTool], taken: Collection[str] = ()
 ) -> tuple[CatalogueTool, ...]:
-    """The tools of one run, each with a name of its own, also beside those already taken.
+    """Return the tools of a run, each with a name that no other has.
 
     Servers of different people may have one alias; the tool with the lower number keeps its name.
     """

@@ -1,11 +1,7 @@
-"""What a server's list of tools changes in the catalogue. Pure.
+"""Merges a server's list of tools into the catalogue.
 
-Above: `catalogue.py` keeps the outcome in the database, `file_tools.py` in memory.
-
-The tools of servers that a configuration file names: kept in memory, with passing numbers.
-
-Their numbers are negative, so that none is taken for a row's; a tool keeps its number until its
-server is forgotten. Above: `catalogue.py`, `manager.py`. Below: `merge.py`.
+`FileTools` stores the tools of servers from configuration files in memory, with negative numbers so
+that none is taken for a row's.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from dataagent_core.mcp.types import CatalogueTool, RemoteTool, ServerSpec, Tool
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """A server's tools as they can be used, and what was wrong with the others."""
+    """A server's usable tools, and warnings about the others."""
 
     tools: Mapping[str, tuple[RemoteTool, str]]
     """By name, with the hash of each."""
@@ -31,7 +27,7 @@ class ToolListing:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A tool of the catalogue, and which of its definitions somebody approved."""
+    """A tool of the catalogue and the hash of its approved definition."""
 
     tool: CatalogueTool
     approved_hash: str
@@ -51,17 +47,17 @@ class SyncReport:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the catalogue is another than before."""
+        """Whether the catalogue changed."""
         return any((self.added, self.changed, self.quarantined, self.removed, self.restored))
 
 
 async def prepare_listing(tools: Sequence[RemoteTool]) -> ToolListing:
-    """A list of tools cleaned and hashed, its schemas compiled; off the event loop."""
+    """Clean and hash a list of tools and compile their schemas, off the event loop."""
     return await asyncio.to_thread(build_listing, tools)
 
 
 def build_listing(tools: Sequence[RemoteTool]) -> ToolListing:
-    """As `prepare_listing`. Of two tools with one name the first is taken."""
+    """As `prepare_listing`, blocking. Of two tools with one name the first is used."""
     found: dict[str, tuple[RemoteTool, str]] = {}
     warnings: list[str] = []
     for given in tools:
@@ -80,7 +76,7 @@ def build_listing(tools: Sequence[RemoteTool]) -> ToolListing:
 
 
 def removes_unseen(spec: ServerSpec) -> bool:
-    """Whether a tool that is not listed is gone.
+    """Whether a tool that is not listed counts as removed.
 
     What a user sees of a shared server with credentials of their own says nothing about others.
     """
@@ -96,7 +92,7 @@ def merge(
     next_versions: Mapping[int, int],
     at: datetime,
 ) -> list[CatalogueEntry]:
-    """Every tool of a server after a list came; new ones have number 0.
+    """Return every tool of a server after a list arrived; new ones have number 0.
 
     `versions` are the numbers of definitions seen before by tool and hash; `next_versions` what
     a definition that was never seen gets.
@@ -136,7 +132,7 @@ def merge(
 
 
 def _confirmed_by(spec: ServerSpec, name: str) -> str | None:
-    """Who has confirmed that a tool only reads, before anybody looked at this definition."""
+    """Who confirmed that a tool only reads, before this definition was reviewed."""
     return f"file:{spec.name}" if name in spec.read_only_tools else None
 
 
@@ -161,7 +157,7 @@ def _new(
 def report(
     before: Mapping[str, CatalogueEntry], after: Sequence[CatalogueEntry], warnings: Sequence[str]
 ) -> SyncReport:
-    """What is another than before."""
+    """Compare a server's tools before and after a list arrived."""
     names: dict[str, list[str]] = {
         "added": [], "changed": [], "quarantined": [], "removed": [], "restored": []
     }  # fmt: skip
@@ -191,7 +187,7 @@ def _what_changed(old: CatalogueEntry | None, new: CatalogueTool) -> str | None:
 
 
 class FileTools:
-    """The tools of a process's own servers."""
+    """The tools of servers from configuration files, in memory."""
 
     def __init__(self) -> None:
         self._servers: dict[str, dict[str, CatalogueEntry]] = {}
@@ -202,15 +198,15 @@ class FileTools:
         self._following: dict[int, int] = {}
 
     def tools_of(self, server_id: str) -> tuple[CatalogueTool, ...]:
-        """A server's tools, in the order they were first listed."""
+        """Return a server's tools, in the order they were first listed."""
         return tuple(each.tool for each in self._servers.get(server_id, {}).values())
 
     def get(self, tool_id: int) -> CatalogueTool | None:
-        """The tool of that number."""
+        """Return the tool with the number."""
         return self._tools.get(tool_id)
 
     def sync(self, spec: ServerSpec, seen: ToolListing) -> SyncReport:
-        """Make a server's tools those it lists."""
+        """Store the list of tools a server sent."""
         before = self._with_alias(spec)
         after = merge(
             before,
@@ -225,7 +221,7 @@ class FileTools:
         return report(before, numbered, seen.warnings)
 
     def forget(self, server_id: str) -> None:
-        """Have a server's tools no longer."""
+        """Remove a server's tools."""
         self._put(server_id, [])
         self._servers.pop(server_id, None)
         gone = set(self._numbers.pop(server_id, {}).values())
@@ -234,7 +230,7 @@ class FileTools:
             self._following.pop(number, None)
 
     def _with_alias(self, spec: ServerSpec) -> dict[str, CatalogueEntry]:
-        """What is known of a server; nothing if its tools have other names now."""
+        """Return the server's known tools; none if its alias has changed."""
         known = self._servers.get(spec.server_id, {})
         start = f"{spec.alias}__"
         return known if all(s.tool.exposed_name.startswith(start) for s in known.values()) else {}

@@ -1,10 +1,6 @@
-"""A server's tools as rows: `tools` has their numbers, `mcp_tools` what they are. Statements only.
+"""The rows of MCP tools: `tools` holds their numbers, `mcp_tools` their definitions.
 
-Above: `catalogue.py`, `servers.py`. Below: `storage/`.
-
-Brings a server's list of tools into the database, in one transaction.
-
-Above: `catalogue.py`. Below: `merge.py` says what changes, `tool_rows.py` writes it.
+`sync_tools` stores a server's list of tools; call it inside a transaction.
 """
 
 from __future__ import annotations
@@ -95,7 +91,7 @@ _DROP_VERSIONS = delete(mcp_tool_versions).where(
 
 
 def tool_from(row: Row[Any]) -> CatalogueTool:
-    """A tool of the catalogue."""
+    """Return the catalogue's tool of a row."""
     return CatalogueTool(
         tool_id=row.tool_id,
         server_id=row.server_id,
@@ -122,7 +118,7 @@ def tool_from(row: Row[Any]) -> CatalogueTool:
 
 
 def read_entries(connection: Connection, server_id: str) -> dict[str, CatalogueEntry]:
-    """A server's tools by name."""
+    """Return a server's tools by name."""
     rows = connection.execute(_TOOLS_OF, {"wanted": server_id})
     return {row.name: CatalogueEntry(tool_from(row), row.approved_hash) for row in rows}
 
@@ -130,7 +126,7 @@ def read_entries(connection: Connection, server_id: str) -> dict[str, CatalogueE
 def versions_of(
     connection: Connection, tool_ids: Sequence[int]
 ) -> tuple[dict[tuple[int, str], int], dict[int, int]]:
-    """The numbers of definitions by tool and hash, and the number of each tool's next one."""
+    """Return version numbers by tool and hash, and each tool's next version number."""
     known: dict[tuple[int, str], int] = {}
     following: dict[int, int] = {}
     if tool_ids:
@@ -146,7 +142,7 @@ def versions_of(
 def add_tools(
     connection: Connection, spec: ServerSpec, new: Sequence[CatalogueEntry], *, at: datetime
 ) -> None:
-    """Number new tools, in the order they were listed, and keep what they are."""
+    """Insert new tools in the order they were listed, which numbers them."""
     if not new:
         return
     connection.execute(insert(tools), [_numbered(spec, each.tool, at) for each in new])
@@ -172,7 +168,7 @@ def change_tools(
     known: Mapping[tuple[int, str], int],
     at: datetime,
 ) -> None:
-    """Keep what tools have become; one that was never so is a new version.
+    """Store changed tools; a definition never seen before becomes a new version.
 
     `known` are the versions of all those whose definition is another than it was.
     """
@@ -199,18 +195,18 @@ def change_tools(
 
 
 def touch_tools(connection: Connection, tool_ids: Iterable[int], *, at: datetime) -> None:
-    """Keep that tools were seen again."""
+    """Store that tools were listed again."""
     if wanted := list(tool_ids):
         connection.execute(_TOUCH, {"wanted": wanted, "at": at})
 
 
 def mark_server(connection: Connection, server_id: str, version: int) -> None:
-    """Keep at which version a server's tools were last changed."""
+    """Store the version at which a server's tools last changed."""
     connection.execute(_MARK, {"wanted": server_id, "at_version": version})
 
 
 def expose_anew(connection: Connection, spec: ServerSpec, version: int) -> None:
-    """Name a server's tools by its new alias."""
+    """Rename a server's tools after its alias changed."""
     if spec.scope != "user":
         hold_agents(connection)
     taken: set[str] = set()
@@ -222,7 +218,7 @@ def expose_anew(connection: Connection, spec: ServerSpec, version: int) -> None:
 
 
 def delete_tools(connection: Connection, server_id: str) -> None:
-    """Forget a server's tools; what was bound to them is not any more."""
+    """Delete a server's tools and the bindings to them."""
     connection.execute(delete(tools).where(tools.c.server_id == server_id))
 
 
@@ -300,7 +296,7 @@ _SERVER = select(mcp_servers.c.scope, mcp_servers.c.config_version).where(
 
 
 def sync_tools(connection: Connection, spec: ServerSpec, seen: ToolListing) -> SyncReport:
-    """Make a server's rows say what it lists.
+    """Store the list of tools a server sent.
 
     The version is held first, so that two processes do it one after the other. What a user's own
     server lists for a session that goes on with it as it was changes nothing.
@@ -331,7 +327,7 @@ def sync_tools(connection: Connection, spec: ServerSpec, seen: ToolListing) -> S
 
 
 def _redefined(before: Mapping[str, CatalogueEntry], seen: ToolListing) -> list[int]:
-    """The tools whose definition is another than it was."""
+    """Return the tools whose definition changed."""
     return [
         each.tool.tool_id
         for name, each in before.items()
@@ -340,7 +336,7 @@ def _redefined(before: Mapping[str, CatalogueEntry], seen: ToolListing) -> list[
 
 
 def _differs(before: Mapping[str, CatalogueEntry], after: CatalogueEntry) -> bool:
-    """Whether more changed than when a tool was last seen."""
+    """Whether anything but the time it was last seen differs."""
     was = before[after.tool.name]
     seen_at = after.tool.last_seen_at
     return replace(was, tool=replace(was.tool, last_seen_at=seen_at)) != after

@@ -1,16 +1,9 @@
-"""Checks arguments before a call and results after it against a tool's schemas.
+"""Validates arguments before a call and results after it against a tool's schemas.
 
-Nothing is fetched, whatever a schema refers to; patterns are matched in time that grows with the
-text; how much work a schema can make is counted before it is used (`schema_cost.py`). A fault says
-where, which rule and what was expected, and never shows the value. Above: `gateway.py`,
-`catalogue.py`. Below: `jsonschema-rs`.
-
-How much work a schema can make of a value, before anything is checked against it. Pure.
-
-A schema of a few lines can send a validator round for hours: parts that refer to one another double
-the work with each step, and a validator that recurses as deep as a value is nested can be felled by
-one that is nested deep enough. Here parts are counted, not evaluated: how often one place of a
-value is looked at, at worst, by the depth of that place. Above: `validation.py`.
+References are never fetched, and patterns match in linear time. Before a schema is used its
+worst-case cost is computed: parts that refer to one another double the work with each step, and a
+recursive schema recurses as deep as the value is nested. A fault says where, which rule and what
+was expected, and never shows the value.
 """
 
 from __future__ import annotations
@@ -44,7 +37,7 @@ _TWICE = ("unevaluatedProperties", "unevaluatedItems")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What checking a value costs at most."""
+    """The most work that validating a value can take."""
 
     looks: int
     """At one place."""
@@ -54,7 +47,7 @@ class Cost:
 
 @dataclass(slots=True)
 class _Part:
-    """A part of a schema, and the parts it leads to."""
+    """A part of a schema and the parts it leads to."""
 
     here: list[_Part] = field(default_factory=list["_Part"])
     """Those that look at the same place of a value."""
@@ -69,7 +62,7 @@ class _Part:
 
 
 def cost_of(schema: JsonObject) -> Cost:
-    """What checking a value against the schema costs at most.
+    """Return the most work that validating a value against the schema can take.
 
     Raises:
         BadDefinition: more than a server may ask of anyone, or a reference leads nowhere.
@@ -94,7 +87,7 @@ def cost_of(schema: JsonObject) -> Cost:
 
 
 def _counted(part: _Part) -> dict[int, tuple[_Part, int]]:
-    """All parts that look at the same place as this one, and how often."""
+    """Return all parts applied to the same place as this one, with how often."""
     if part.counted is not None:
         return part.counted
     if part.is_counting:
@@ -114,7 +107,7 @@ def _counted(part: _Part) -> dict[int, tuple[_Part, int]]:
 
 
 def _below(part: _Part) -> int:
-    """How often, at worst, one place right below this part's is looked at."""
+    """Return how often, at worst, a place directly below this part's is visited."""
     members: dict[str, int] = {}
     any_member = any_item = 0
     items: dict[int, int] = {}
@@ -135,7 +128,7 @@ def _looks(parts: list[_Part]) -> int:
 
 
 def _is_recursive(root: _Part) -> bool:
-    """Whether a value can be nested as deep as one likes and still be looked at."""
+    """Whether values of any depth are visited."""
     done: set[int] = set()
     open_: set[int] = set()
     stack: list[tuple[_Part, Iterator[_Part]]] = [(root, _next(root))]
@@ -164,7 +157,7 @@ def _next(part: _Part) -> Iterator[_Part]:
 
 
 class _Reader:
-    """Turns a schema into parts."""
+    """Parses a schema into parts."""
 
     def __init__(self, schema: JsonObject) -> None:
         self._schema = schema
@@ -173,7 +166,7 @@ class _Reader:
         self._anchors: dict[str, list[JsonObject]] = {}
 
     def read(self) -> list[_Part]:
-        """All parts that can be reached, the whole schema first."""
+        """Return all parts that can be reached, the whole schema first."""
         self._find_anchors(self._schema)
         self._part(self._schema)
         while self._todo:
@@ -248,7 +241,7 @@ class _Reader:
 
 
 def _weight(schema: JsonObject) -> int:
-    """What a part costs by itself: objects to compare with and patterns are tried one by one."""
+    """Return a part's own cost: `enum` objects and patterns are tried one by one."""
     objects: list[Any] = [o for o in _list(schema.get("enum")) if isinstance(o, dict | list)]
     compared = sum(_OBJECT_WEIGHT + len(str(each)) // 8 for each in objects)
     return 1 + compared + _TRY_WEIGHT * len(_mapping(schema.get("patternProperties")))
@@ -264,12 +257,12 @@ def _resolve_step(target: Any, step: str) -> Any:
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else nothing."""
+    """Return the value if it is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}  # JSON of any shape
 
 
 def _list(value: Any) -> list[Any]:
-    """The value if it is a list, else nothing."""
+    """Return the value if it is a list, else an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []  # JSON of any shape
 
 
@@ -290,18 +283,18 @@ class _Compiled:
 
 
 class Validators:
-    """Compiled schemas, the latest used kept. For use from one thread."""
+    """Compiled schemas, of which the most recently used are cached. For use from one thread."""
 
     def __init__(self, *, most_kept: int = _MOST_KEPT) -> None:
         self._most = most_kept
         self._kept: OrderedDict[tuple[str, bool], _Compiled | None] = OrderedDict()
 
     def input_faults(self, tool: CatalogueTool, arguments: JsonObject) -> tuple[SchemaFault, ...]:
-        """What is wrong with arguments; nothing: they fit."""
+        """Validate arguments; empty if they fit."""
         return self._faults(tool, arguments, is_input=True)
 
     def output_faults(self, tool: CatalogueTool, structured: Any) -> tuple[SchemaFault, ...]:
-        """The first thing that is wrong with a structured result; nothing: it fits.
+        """Validate a structured result and return the first fault; empty if it fits.
 
         A tool without an output schema promises nothing.
         """
@@ -344,7 +337,7 @@ class Validators:
 
 
 def without_nulls(tool: RemoteTool, arguments: JsonObject) -> JsonObject:
-    """The arguments without those that are null where the tool neither takes nor needs that.
+    """Drop arguments that are null where the tool neither accepts nor requires null.
 
     Models fill in every field there is; by null they mean what others leave out.
     """
@@ -362,7 +355,7 @@ def without_nulls(tool: RemoteTool, arguments: JsonObject) -> JsonObject:
 
 
 def _is_nullable(field: Any) -> bool:
-    """Whether null may be meant; only a plain `type` without it says that it may not."""
+    """Whether null may be meant: only a plain `type` without null excludes it."""
     kinds = cast("dict[str, Any]", field).get("type") if isinstance(field, dict) else None
     if isinstance(kinds, str):
         return kinds == "null"
@@ -370,7 +363,7 @@ def _is_nullable(field: Any) -> bool:
 
 
 def compile_check(tool: RemoteTool) -> None:
-    """Whether a tool's schemas can be used.
+    """Check that a tool's schemas can be used.
 
     Raises:
         BadDefinition: one cannot.
@@ -407,7 +400,7 @@ def _deny(uri: str) -> NoReturn:
 
 
 def _first(validator: jsonschema_rs.Validator, value: Any) -> tuple[SchemaFault, ...]:
-    """Only the first: a large result may have as many faults as rows."""
+    """Return only the first fault: a large result may have as many as rows."""
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
@@ -425,22 +418,22 @@ def _fault(error: jsonschema_rs.ValidationError) -> SchemaFault:
 
 
 def _expected(error: jsonschema_rs.ValidationError) -> Any:
-    """What the rule asks for, where that is short."""
-    told = error.kind.as_dict()
+    """Return what the rule expects, where that is short."""
+    details = error.kind.as_dict()
     for name in ("property", "types", "options", "expected_value", "limit", "pattern", "format"):
-        if name in told:
-            value = told[name]
+        if name in details:
+            value = details[name]
             return value if len(str(value)) <= _MAX_MESSAGE else None
     return None
 
 
 def _pointer(path: Sequence[str | int]) -> str:
-    """Where in the value, as a JSON pointer."""
+    """Return the place in the value as a JSON pointer."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)[:200]
 
 
 def _check_cost(compiled: _Compiled, value: Any) -> SchemaFault | None:
-    """Whether checking the value would take too long, or more stack than there is."""
+    """Refuse a value whose validation would take too long or too much stack."""
     if compiled.deepest is None and compiled.looks <= _FEW_LOOKS:
         return None
     most_places = _MOST_WORK // max(compiled.looks, 1)

@@ -1,1 +1,1 @@
-"""Live connections to MCP servers: opened, shared, watched and closed."""
+"""Live connections to MCP servers: opened, shared, monitored and closed."""

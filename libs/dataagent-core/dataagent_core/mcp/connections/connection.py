@@ -1,20 +1,14 @@
-"""One server for one principal, kept open by one task that owns it.
+"""The connection to one server for one principal, owned by one task.
 
-The owner alone enters and leaves the session, follows its signals, and opens a new one when it is
-lost. Callers only pass through: each waits for its answer, for its deadline, or for the news that
-the session is dead, whichever comes first. Nothing is sent twice here. Above: `pool.py` decides
-who has a connection and for how long. Below: `wire/` speaks with the server.
-
-How long to wait before a server is tried again. Pure, but for the dice.
-
-Why a session with a server ended, and what its connection is then. Above: `connection.py`.
+Only the owner enters and leaves the session, follows its signals, and opens a new one when it is
+lost. A caller waits for its result, its deadline or the end of the session, whichever comes first.
+Nothing is sent twice here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -56,21 +50,23 @@ from dataagent_core.mcp.wire import (
 )
 from dataagent_core.network import HostPolicy
 from dataagent_core.telemetry import Scrubber
+from dataagent_protocol.backoff import backoff_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """Doubling pauses with a cap, each cut by up to a half so that not all come back at once."""
+    """The pauses between attempts to connect: exponential, capped, with jitter."""
 
     first_seconds: float = 1.0
     most_seconds: float = 300.0
     early_seconds: float = 5.0
-    """A waiting caller may have one early try in this time."""
+    """A waiting caller causes at most one early attempt in this time."""
 
     def pause(self, failures: int) -> float:
-        """After so many failures in a row; the first is 1."""
-        doubled = self.first_seconds * 2.0 ** min(max(failures, 1) - 1, 30)
-        return min(doubled, self.most_seconds) * random.uniform(0.5, 1.0)  # noqa: S311 no secret
+        """Return the seconds to wait after so many failures in a row; the first failure is 1."""
+        return backoff_seconds(
+            failures, first_seconds=self.first_seconds, max_seconds=self.most_seconds
+        )
 
 
 _log = logging.getLogger(__name__)
@@ -78,7 +74,7 @@ SESSION_BROKEN = CallFailure("MCP_SERVER_UNAVAILABLE", "The session broke.")
 
 
 def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
-    """Why a session with a server could not be, or went on no longer."""
+    """Return why a session could not be opened, or ended."""
     match error:
         case OpenFailed():
             code = "MCP_AUTH_REQUIRED" if error.is_auth else "MCP_SERVER_UNAVAILABLE"
@@ -95,7 +91,7 @@ def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
 
 
 def state_after(failure: CallFailure | None) -> ServerState:
-    """The state of a connection whose session ended so; None: nobody wanted it any more."""
+    """Return the state after a session ended; no failure means it was idle."""
     if failure is None:
         return "idle"
     return "auth_required" if failure.code == "MCP_AUTH_REQUIRED" else "backoff"
@@ -104,7 +100,7 @@ def state_after(failure: CallFailure | None) -> ServerState:
 OnTools = Callable[[ServerSpec, tuple[RemoteTool, ...]], Awaitable[None]]
 """Awaited before a connection is `ready`, and whenever its tools changed."""
 OnStatus = Callable[[ConnectionKey, ServerSpec, ConnectionStatus], None]
-"""Told each change of a connection's status."""
+"""Called with each change of a connection's status."""
 
 _MOST_REASON = 500
 _FAILING_STATES = frozenset({"backoff", "auth_required"})
@@ -113,19 +109,19 @@ _FINAL_STATES = frozenset({"ready", "closed", "disabled"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionRules:
-    """How a connection is kept."""
+    """The limits and intervals of a connection."""
 
     backoff: Backoff = field(default_factory=Backoff)
     health: HealthRules = field(default_factory=HealthRules)
     wire: WireLimits = field(default_factory=WireLimits)
     idle_seconds: float | None = 900.0
-    """Without a call for so long it is put down until the next one; None: never."""
+    """A connection without a call for so long is closed until the next one; None: never."""
     confinement: Confinement | None = None
-    """The wall around servers that are programs; None: they run as we do."""
+    """How servers that are programs are confined; None: not at all."""
 
 
 class ServerConnection:
-    """A server that is reached by itself, again and again."""
+    """A connection that reconnects by itself."""
 
     def __init__(
         self,
@@ -162,26 +158,26 @@ class ServerConnection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """What is known now."""
+        """The current status."""
         return self._status
 
     @property
     def tools(self) -> tuple[RemoteTool, ...]:
-        """What can be called now: nothing unless it is ready."""
+        """The tools that can be called now: none unless it is ready."""
         return self._tools if self._live is not None else ()
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call runs."""
+        """Whether a call is running."""
         return self._live is not None and self._live.is_busy
 
     def start(self) -> None:
-        """Begin to reach the server. Once; does not wait."""
+        """Start connecting, once. Does not wait."""
         if self._owner is None and not self.spec.disabled and not self._stop.is_set():
             self._owner = asyncio.create_task(self._run(), name=f"mcp {self.spec.name}")
 
     async def wait_ready(self, timeout_seconds: float) -> bool:
-        """Whether it is ready, at the latest after so many seconds."""
+        """Wait until it is ready, and return whether it was in time."""
         self.wake()
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -194,7 +190,7 @@ class ServerConnection:
         return True
 
     async def wait_for_outcome(self, timeout_seconds: float) -> ConnectionStatus:
-        """How it is once it is ready or a try from now on has failed, or after so many seconds."""
+        """Wait until it is ready or an attempt has failed, and return the status then."""
         failed_before = self._status.fail_count
         self.wake()
         with suppress(TimeoutError):
@@ -209,7 +205,7 @@ class ServerConnection:
         return has_failed or status.state in _FINAL_STATES
 
     async def is_answering(self) -> bool:
-        """Whether the server gives a sign of life now; if not, its session is looked into."""
+        """Probe the server now; if it does not answer, the session is checked."""
         live = self._live
         if live is None:
             return False
@@ -223,10 +219,10 @@ class ServerConnection:
         return True
 
     def wake(self) -> None:
-        """Somebody waits: take it up again, or try early, which is done once in five seconds."""
+        """Reconnect if idle; retry early if failing, at most once per `early_seconds`."""
         now = time.monotonic()
         if self._status.state == "idle":
-            self.last_used = now  # or it would be put down again as soon as it is there
+            self.last_used = now  # or it would be idle again as soon as it is connected
             self._wanted.set()
         elif self._live is None and now - self._early_try_at >= self._rules.backoff.early_seconds:
             self._early_try_at = now
@@ -243,9 +239,9 @@ class ServerConnection:
         on_slot: Callable[[], None] | None = None,
         trace_id: str = "",
     ) -> RemoteResult:
-        """Call a tool. The clock stands still while the server asks the user something.
+        """Call a tool. The deadline is suspended while the server asks the user something.
 
-        The server is told the `trace_id` with the call.
+        The `trace_id` is sent with the call.
 
         Raises:
             CallFailed: there is no result.
@@ -269,7 +265,7 @@ class ServerConnection:
         return result
 
     async def finish_calls(self, hurry: asyncio.Event) -> None:
-        """Until the calls that run have ended, had their time, or there is a hurry."""
+        """Wait until running calls have ended or timed out, or `hurry` is set."""
         if self._live is None or not self._live.is_busy:
             return
         waits = {
@@ -284,7 +280,7 @@ class ServerConnection:
                 task.cancel()
 
     async def aclose(self) -> None:
-        """End it. From any task; the owner does the work."""
+        """Close the connection. May be called from any task; the owner does the work."""
         self._stop.set()
         self._wanted.set()
         if self._live is not None:
@@ -299,7 +295,7 @@ class ServerConnection:
     # -- the owner ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        """Open, keep, open again, until told to stop."""
+        """Open and reopen sessions until stopped."""
         try:
             while not self._stop.is_set():
                 failure = await self._run_session()
@@ -313,7 +309,7 @@ class ServerConnection:
             self._publish("closed")
 
     async def _run_session(self) -> CallFailure | None:
-        """One session from beginning to end. Why it ended; None if nobody wanted it any more."""
+        """Run one session, and return why it ended; None if it was idle."""
         try:
             return await self._open_session()
         except asyncio.CancelledError:
@@ -326,7 +322,7 @@ class ServerConnection:
             self._is_connecting = False
 
     def _is_cancelled(self) -> bool:
-        """Whether the owner itself was cancelled; a transport's own scope takes its cancel back."""
+        """Whether the owner itself was cancelled, rather than a scope of the transport."""
         task = asyncio.current_task()
         return self._stop.is_set() or (task is not None and task.cancelling() > 0)
 
@@ -360,7 +356,7 @@ class ServerConnection:
                 await live.drain()
 
     def _confine(self) -> ConfinedCommand | None:
-        """The wall; a file's programs are the person's own, at this machine, and have none."""
+        """Return the confined command; a configuration file's own programs are not confined."""
         wall = self._rules.confinement
         if wall is None or self.spec.command is None or self.spec.scope == "file":
             return None
@@ -369,7 +365,7 @@ class ServerConnection:
     async def _serve_calls(
         self, live: LiveSession, tools: tuple[RemoteTool, ...]
     ) -> CallFailure | None:
-        """Let callers in, and out again at the end, whatever it is."""
+        """Accept calls while the session lasts, and release all callers at its end."""
         failure: CallFailure | None = SESSION_BROKEN
         self._wanted.clear()
         self._live, self._tools = live, tools
@@ -385,13 +381,13 @@ class ServerConnection:
             failure = await self._follow_session(live)
         finally:
             self._live = None
-            live.end(failure.message if failure else "it was put down")
+            live.end(failure.message if failure else "it was idle")
             if not self._stop.is_set():
                 self._publish(state_after(failure), failure.message if failure else "")
         return failure
 
     async def _follow_session(self, live: LiveSession) -> CallFailure | None:
-        """Follow a live session until it is lost or not wanted any more."""
+        """Follow a live session until it is lost, idle or stopped."""
         signals = live.signals
         while not self._stop.is_set() and not self._is_idle(live):
             if signals.lost is not None:
@@ -426,7 +422,7 @@ class ServerConnection:
         return time.monotonic() - self.last_used >= idle
 
     async def _refresh(self, live: LiveSession) -> None:
-        """The server's tools are others now."""
+        """List the tools again after the server said they changed."""
         tools = await live.session.list_tools()
         if tools != self._tools:
             await self._on_tools(self.spec, tools)
@@ -434,7 +430,7 @@ class ServerConnection:
             self._wake_waiters()
 
     async def _pause(self, failure: CallFailure) -> None:
-        """Wait before the next try, or until somebody needs it now."""
+        """Wait before the next attempt, or until a caller needs the server."""
         fail_count = self._status.fail_count + 1
         seconds = self._rules.backoff.pause(fail_count)
         self._publish(
@@ -455,7 +451,7 @@ class ServerConnection:
     # -- telling ---------------------------------------------------------------------------------
 
     def _publish(self, state: ServerState, reason: str = "", **changes: Any) -> None:
-        """Change the status, and tell whoever waits for it or follows it."""
+        """Change the status, and notify waiters and the listener."""
         status = replace(
             self._status,
             state=state,

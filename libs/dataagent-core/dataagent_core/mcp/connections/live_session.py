@@ -1,14 +1,9 @@
-"""Calls on a live session: a place, an answer, a deadline, or the news that the session is dead.
+"""Calls on a live session, each ended by its result, its deadline or the session's end.
 
-A call runs in its caller's own task. Whoever ends it early, the deadline or the session's end,
-cancels that task and says why; the caller then leaves with a failure instead of a cancellation,
-once the server was told to stop, which nobody waits for (`wire/`). Above: `connection.py`.
-
-When a live connection is looked after, and how many missed signs of life it may have.
-
-A probe every half minute or so, sooner when something broke; three missed in a row, or one closed
-door, and the connection counts as lost. Answers to calls are signs of life too. Above:
-`connection.py`.
+A call runs in its caller's own task. The deadline or the session's end cancels that task and gives
+the reason; the caller then gets a failure instead of a cancellation. The server is told to stop,
+without anyone waiting for it. `Health` probes the session at intervals, and results of calls count
+as responses.
 """
 
 from __future__ import annotations
@@ -38,7 +33,7 @@ from dataagent_core.mcp.wire import McpSession, SessionLost, SessionSignals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRules:
-    """How often, how long, how many."""
+    """When a live session is probed, and how many failed probes end it."""
 
     interval_seconds: float = 30.0
     probe_seconds: float = 5.0
@@ -46,7 +41,7 @@ class HealthRules:
 
 
 class Health:
-    """Of one live connection."""
+    """The health of one live session."""
 
     def __init__(self, rules: HealthRules) -> None:
         self._rules = rules
@@ -56,16 +51,16 @@ class Health:
         self._schedule_next()
 
     def record_response(self) -> None:
-        """It answered."""
+        """Note that the server responded."""
         self._missed = 0
         self._since = time.monotonic()
 
     def due_in(self) -> float:
-        """Seconds until the next probe."""
+        """Return the seconds until the next probe."""
         return max(0.0, self._since + self._pause - time.monotonic())
 
     async def check(self, session: McpSession) -> CallFailure | None:
-        """Probe once. What is wrong, if the connection is to be given up."""
+        """Probe once, and return a failure if the session must be given up."""
         try:
             async with asyncio.timeout(self._rules.probe_seconds):
                 await session.probe()
@@ -100,7 +95,7 @@ _log = logging.getLogger(__name__)
 
 
 class CallTimer:
-    """What is left of a call's time. Stands still while a person is asked."""
+    """The time left of a call, suspended while a person is asked."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
@@ -108,14 +103,14 @@ class CallTimer:
         self._stops = 0
 
     def left(self) -> float:
-        """Seconds until the deadline; while it stands still, until one should look again."""
+        """Return the seconds until the deadline; while suspended, until the next check."""
         if self._stops:
             return _LOOK_SECONDS
         return self._left - (time.monotonic() - self._since)
 
     @contextmanager
     def paused(self) -> Generator[None]:
-        """While the block lasts."""
+        """Suspend the timer while the block lasts."""
         if not self._stops:
             self._left = self.left()
         self._stops += 1
@@ -132,7 +127,7 @@ def _caller() -> asyncio.Task[Any]:
 
 @dataclass(slots=True, eq=False)
 class PendingCall:
-    """One call that is to be made, by the task that makes it."""
+    """One call, created by the task that makes it."""
 
     name: str
     arguments: JsonObject
@@ -140,11 +135,11 @@ class PendingCall:
     on_progress: OnProgress | None = None
     on_elicit: OnElicit | None = None
     on_slot: Callable[[], None] | None = None
-    """Told when the call has its place, just before it is sent."""
+    """Called when the call has a slot, just before it is sent."""
     trace_id: str = ""
     was_sent: bool = False
     failure: CallFailed | None = None
-    """Why it was given up, once it was."""
+    """Why the caller was released, once it was."""
     _task: asyncio.Task[Any] = field(default_factory=_caller)
     _cancelled_before: int = field(init=False)
     _has_cancelled: bool = False
@@ -153,26 +148,26 @@ class PendingCall:
         self._cancelled_before = self._task.cancelling()
 
     def fail(self, failure: CallFailed) -> None:
-        """Release the caller, for what comes first."""
+        """Release the caller with a failure; the first failure counts."""
         if self.failure is None:
             self.failure = failure
             self._has_cancelled = True
             self._task.cancel()
 
     def uncancel(self) -> None:
-        """The caller is out: it is not cancelled any more, unless by somebody else."""
+        """Undo our own cancellation of the caller's task."""
         if self._has_cancelled:
             self._has_cancelled = False
             self._task.uncancel()
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody else wants the caller's task to end."""
+        """Whether someone else cancelled the caller's task."""
         return self._task.cancelling() > self._cancelled_before
 
 
 class _Deadlines:
-    """Releases callers whose clocks have run out: one timer for all, set for the next of them.
+    """Releases callers whose timers have run out, with one loop timer for the next of them.
 
     A call that ends in time leaves the timer alone. It finds out when it rings.
     """
@@ -184,7 +179,7 @@ class _Deadlines:
         self._rings_at = float("inf")
 
     def watch(self, seconds: float) -> None:
-        """Look again after so many seconds, or earlier."""
+        """Check again after so many seconds, or earlier."""
         at = time.monotonic() + seconds
         if at < self._rings_at:
             self.cancel()
@@ -201,14 +196,14 @@ class _Deadlines:
                 self.watch(left)
 
     def cancel(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._rings_at = None, float("inf")
 
 
 class LiveSession:
-    """A session that can be called: its port, its places, its end."""
+    """An open session with its slots and running calls."""
 
     def __init__(
         self, session: McpSession, signals: SessionSignals, health: Health, spec: ServerSpec
@@ -225,7 +220,7 @@ class LiveSession:
         self._has_none = asyncio.Event()
 
     def start_call(self, call: PendingCall) -> None:
-        """A call begins; whoever makes it says when they leave.
+        """Register a call; follow it with `end_call`.
 
         Raises:
             CallFailed: the session is dead, or there is no time.
@@ -239,38 +234,38 @@ class LiveSession:
         self._deadlines.watch(left)
 
     def end_call(self, call: PendingCall) -> None:
-        """A call has ended."""
+        """Unregister a call."""
         self._calls.discard(call)
         if not self._calls:
             self._has_none.set()
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call runs."""
+        """Whether a call is running."""
         return bool(self._calls)
 
     def end(self, reason: str) -> None:
-        """Release all callers."""
+        """Release all callers with a failure."""
         self._dead = reason
         self._deadlines.cancel()
         for call in self._calls:
             call.fail(unavailable(self.name, reason, was_sent=call.was_sent))
 
     async def wait_for_calls(self) -> None:
-        """Until none runs."""
+        """Wait until no call is running."""
         while self._calls:
             self._has_none.clear()
             await self._has_none.wait()
 
     async def drain(self) -> None:
-        """Until the last call has ended, which the session's end makes them do."""
+        """Wait a bounded time until the last call has ended."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLE_SECONDS):
                 await self.wait_for_calls()
 
 
 async def run_call(live: LiveSession, call: PendingCall) -> RemoteResult:
-    """Make a call and wait for what comes first.
+    """Make a call and return its result.
 
     Raises:
         CallFailed: there is no result.
@@ -291,7 +286,7 @@ async def run_call(live: LiveSession, call: PendingCall) -> RemoteResult:
 
 
 async def _call_in_slot(live: LiveSession, call: PendingCall) -> RemoteResult:
-    """Wait for a place, then call."""
+    """Wait for a slot, then call."""
     async with live.slots:
         call.was_sent = True
         if call.on_slot is not None:
@@ -313,17 +308,17 @@ async def _call_in_slot(live: LiveSession, call: PendingCall) -> RemoteResult:
 
 
 def with_timer_paused(on_elicit: OnElicit, timer: CallTimer) -> OnElicit:
-    """The same, while the clock stands still."""
+    """Wrap the callback so that the timer is suspended while it runs."""
 
-    async def asked(elicitation: Elicitation) -> ElicitationAnswer:
+    async def ask(elicitation: Elicitation) -> ElicitationAnswer:
         with timer.paused():
             return await on_elicit(elicitation)
 
-    return asked
+    return ask
 
 
 def unavailable(server_name: str, reason: str, *, was_sent: bool) -> CallFailed:
-    """The server is not there."""
+    """Return the failure of a call whose server is unavailable."""
     why = f" ({reason.rstrip('.')})" if reason else ""
     message = f"The server '{server_name}' is not available now{why}. Try later or go on without."
     failure = CallFailure("MCP_SERVER_UNAVAILABLE", message, retryable=True)

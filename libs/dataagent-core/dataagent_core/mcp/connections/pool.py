@@ -1,8 +1,7 @@
 """All connections of this process: one per server and principal, held by sessions.
 
-Nothing here waits for the network: a connection is made at once and reached by its owner. What
-nobody holds any more lingers for a while and is closed in the background. Above: `hub.py`. Below:
-`connection.py`.
+Nothing here waits for the network: a connection is created at once, and its owner task connects. A
+connection that no session holds lingers for a while and is closed in the background.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLimits:
-    """How many connections there may be, and for how long unused."""
+    """How many connections there may be, and how long unused ones remain."""
 
     max_per_user: int = 5
     """Servers of a user's own that are connected at once."""
@@ -75,7 +74,7 @@ class ConnectionPool:
             _log.warning("processes of an earlier run were ended", extra={"count": swept})
 
     def lease(self, spec: ServerSpec, *, user_id: str, session_id: str) -> ServerConnection:
-        """The connection to use for a session, which holds it from now on. Does not wait.
+        """Return the connection for a session, which holds it from now on. Does not wait.
 
         Raises:
             TooManyServers: the user, or the machine, has as many as allowed.
@@ -85,13 +84,13 @@ class ConnectionPool:
         return entry.connection
 
     def hold(self, spec: ServerSpec) -> ServerConnection:
-        """A shared connection that stays until it is dropped. Does not wait."""
+        """Return a shared connection that stays until it is dropped. Does not wait."""
         entry = self._entry(spec, ConnectionKey(spec.server_id, "shared"), is_pinned=True)
         entry.is_pinned = True
         return entry.connection
 
     def find(self, spec: ServerSpec, *, user_id: str, session_id: str) -> ServerConnection | None:
-        """The connection there is, if it is one of this registration as it is now."""
+        """Return the existing connection, if it is for this very registration."""
         entry = self._entries.get(key_of(spec, user_id, session_id))
         if entry is None:
             return None
@@ -99,14 +98,14 @@ class ConnectionPool:
         return entry.connection if known is spec or known == spec else None
 
     def release(self, session_id: str) -> None:
-        """The session holds nothing any more; what nobody else holds lingers for a while."""
+        """Release what the session holds; connections without a holder linger for a while."""
         for entry in list(self._entries.values()):
             if session_id in entry.holders:
                 entry.holders.discard(session_id)
                 self._linger(entry)
 
     async def end(self, session_id: str) -> None:
-        """The session is over: what nobody else holds is closed at once; until it is closed."""
+        """Release what the session holds, and wait until unused connections are closed."""
         closing: list[asyncio.Task[None]] = []
         for key, entry in list(self._entries.items()):
             if session_id in entry.holders:
@@ -117,8 +116,8 @@ class ConnectionPool:
             await asyncio.wait(closing)
 
     async def drop(self, server_id: str, *, principal: str | None = None) -> None:
-        """Let go of a server's connections: it changed or is gone. They end in the background,
-        once the calls that run have had their time.
+        """Remove a server's connections after it changed or was removed. Running calls may finish;
+        closing happens in the background.
 
         With a `principal` only of theirs: a user's credentials changed.
         """
@@ -127,11 +126,11 @@ class ConnectionPool:
                 self._remove(key, waits_for_calls=True)
 
     def statuses(self) -> Mapping[ConnectionKey, ConnectionStatus]:
-        """Of all connections now."""
+        """Return the status of all connections."""
         return {key: entry.connection.status for key, entry in self._entries.items()}
 
     async def aclose(self) -> None:
-        """Close all, at the same time, within the budget."""
+        """Close all connections at the same time, within `close_seconds`."""
         self._is_closed = True
         self._hurry.set()
         for key in list(self._entries):
@@ -146,7 +145,7 @@ class ConnectionPool:
     # -- inside ----------------------------------------------------------------------------------
 
     def _entry(self, spec: ServerSpec, key: ConnectionKey, *, is_pinned: bool) -> _Entry:
-        """The one entry of a key; a new one if there is none or the registration changed."""
+        """Return the entry of a key, replaced if the registration has changed."""
         entry = self._entries.get(key)
         if entry is not None and entry.connection.spec == spec:
             self._stop_timer(entry)
@@ -180,14 +179,14 @@ class ConnectionPool:
     def _on_connection_status(
         self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus
     ) -> None:
-        """Pass on how a connection is, unless another has taken its place."""
+        """Report a status, unless a newer connection has replaced this one."""
         entry = self._entries.get(key)
         is_current = entry is None or entry.connection.spec is spec
         if is_current and not any(_is_newer(each, key) for each in self._entries):
             self._on_status(key, spec, status)
 
     def _hosts_of(self, spec: ServerSpec) -> HostPolicy:
-        """A file's servers are the person's own, at this machine: they may be anywhere."""
+        """Return the host policy: servers of a user's own configuration file may be anywhere."""
         if spec.scope != "file":
             return self._hosts
         if self._own_hosts is None:
@@ -195,7 +194,7 @@ class ConnectionPool:
         return self._own_hosts
 
     def _make_room(self, spec: ServerSpec, key: ConnectionKey) -> None:
-        """Let go of what only lingers; refuse if that is not enough."""
+        """Close lingering connections for a new one; refuse if the limit is reached."""
         if spec.scope == "user":
             self._bounded(
                 [
@@ -247,7 +246,7 @@ class ConnectionPool:
             entry.timer = None
 
     def _remove(self, key: ConnectionKey, *, waits_for_calls: bool = False) -> asyncio.Task[None]:
-        """Out of the pool now, closed in the background: that may take seconds."""
+        """Remove an entry now and close its connection in the background."""
         entry = self._entries.pop(key)
         self._stop_timer(entry)
         task = asyncio.create_task(self._end(entry.connection, waits_for_calls=waits_for_calls))
@@ -262,7 +261,7 @@ class ConnectionPool:
 
 
 def key_of(spec: ServerSpec, user_id: str, session_id: str) -> ConnectionKey:
-    """For whom: as the registration says, but a user's own server is never shared.
+    """Return the connection's key, by `session_scope`; a user's own server is never shared.
 
     Sessions in progress go on with their user's own servers as they were: beside a connection to
     one as it is now there may be others.
@@ -276,7 +275,7 @@ def key_of(spec: ServerSpec, user_id: str, session_id: str) -> ConnectionKey:
 
 
 def _is_newer(key: ConnectionKey, than: ConnectionKey) -> bool:
-    """Whether it is of the same server, and the same people, as it was registered later."""
+    """Whether a key is a later version of the same server and principal."""
     is_same = (key.server_id, key.principal) == (than.server_id, than.principal)
     return is_same and key.version > than.version
 

@@ -1,1 +1,1 @@
-"""The one way to call an MCP tool: authority, limits, attempts, log."""
+"""Calls of MCP tools: authorisation, limits, attempts and the call log."""

@@ -1,13 +1,8 @@
-"""One call on its server's connection, as often as it may be tried, within its time.
+"""Executes a call within its time: waits for the server, retries, and breaks the circuit.
 
-A request is sent again only if it provably never left, or if an administrator has marked the tool
-as safe to repeat; never after a time-out. While a person is asked something, the time stands still.
-Above: `gateway.py`. Below: `connection.py`.
-
-Keeps calls from a server whose transport fails again and again, and lets one through to see.
-
-Counted are broken connections, not errors a tool reports and not slow answers: one bad tool must
-not take its neighbours away. Above: `gateway.py`. Below: nothing.
+A request is sent again only if it provably never left, or if an administrator marked the tool as
+safe to retry; never after a timeout. The circuit breaker counts broken connections, not errors of a
+tool and not slow answers: one bad tool must not disable its neighbours.
 """
 
 from __future__ import annotations
@@ -47,14 +42,14 @@ class _Circuit:
 
 
 class CircuitBreaker:
-    """One circuit a connection: closed, open for a while, then one call to try it."""
+    """One circuit per connection: closed, open for a while, then half-open for one call."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._circuits: OrderedDict[ConnectionKey, _Circuit] = OrderedDict()
 
     def allows(self, key: ConnectionKey) -> bool:
-        """Whether a call may be tried now.
+        """Whether a call may be made now.
 
         Follow each True with `record_success`, `record_failure` or `release`.
 
@@ -69,18 +64,18 @@ class CircuitBreaker:
         return True
 
     def seconds_left(self, key: ConnectionKey) -> float:
-        """How long until a call is let through; 0 if one would be."""
+        """Return the seconds until a call is allowed."""
         circuit = self._circuits.get(key)
         if circuit is None or circuit.opened_at is None:
             return 0.0
         return max(0.0, circuit.opened_at + OPEN_SECONDS - self._clock())
 
     def record_success(self, key: ConnectionKey) -> None:
-        """A call came through: the circuit is closed."""
+        """Close the circuit: a call succeeded."""
         self._circuits.pop(key, None)
 
     def record_failure(self, key: ConnectionKey) -> None:
-        """The transport failed under a call."""
+        """Count a failure of the transport."""
         circuit = self._circuits.setdefault(key, _Circuit())
         self._circuits.move_to_end(key)
         now = self._clock()
@@ -93,7 +88,7 @@ class CircuitBreaker:
             self._circuits.popitem(last=False)
 
     def release(self, key: ConnectionKey) -> None:
-        """A call ended without saying anything of the transport: cancelled, or out of time."""
+        """End a call that says nothing about the transport: cancelled or timed out."""
         circuit = self._circuits.get(key)
         if circuit is not None:
             circuit.is_trying = False
@@ -107,7 +102,7 @@ _RETRY_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Attempts:
-    """How often it was tried and how long it stood in line, for the call log."""
+    """The attempts of a call and its time in the queue, for the call log."""
 
     made: int = 0
     queue_ms: float = 0.0
@@ -115,7 +110,7 @@ class Attempts:
     protocol_version: str | None = None
 
     def start_queueing(self) -> Callable[[], None]:
-        """Begin to wait for a place; call what is returned when there is one."""
+        """Start measuring the queue; call the returned function when the call has a slot."""
         since = time.perf_counter()
 
         def placed() -> None:
@@ -126,7 +121,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRequest:
-    """A call that was let through."""
+    """An authorised call."""
 
     tool: CatalogueTool
     spec: ServerSpec
@@ -137,12 +132,12 @@ class ToolCallRequest:
 
     @property
     def timeout_seconds(self) -> float:
-        """How long it may take: the tool's own limit, or else its server's."""
+        """The tool's own timeout, or else its server's."""
         return self.tool.timeout_seconds or self.spec.call_timeout_seconds
 
 
 class CallExecutor:
-    """Sends calls, and keeps them from servers that are broken."""
+    """Sends calls, but not to servers whose circuit is open."""
 
     def __init__(self, breaker: CircuitBreaker | None = None) -> None:
         self._breaker = breaker or CircuitBreaker()
@@ -150,7 +145,7 @@ class CallExecutor:
     async def run(
         self, request: ToolCallRequest, connection: ServerConnection | None, attempts: Attempts
     ) -> RemoteResult:
-        """The server's answer.
+        """Return the server's result.
 
         Raises:
             CallFailed: there is none.
@@ -213,7 +208,7 @@ class CallExecutor:
 async def _connected(
     spec: ServerSpec, connection: ServerConnection, clock: CallTimer
 ) -> ConnectionStatus:
-    """Wait a moment for a server that is not ready; how it is then.
+    """Wait a moment for a server that is not ready, and return its status.
 
     Raises:
         CallFailed: it is not there, or wants other credentials.
@@ -268,7 +263,7 @@ def _timed_out(tool: CatalogueTool, seconds: float) -> CallFailed:
 
 
 def _is_retryable(error: CallFailed, tool: CatalogueTool) -> bool:
-    """Only what never left, or what an administrator says may be done twice."""
+    """Whether the request never left, or the tool is marked as safe to retry."""
     if not error.was_sent:
         return error.failure.code == "MCP_SERVER_UNAVAILABLE"
     code = error.failure.code

@@ -1,16 +1,10 @@
-"""Every call of an MCP tool, whatever its end: who, for whom, which tool as it was, how it went.
+"""The log of MCP calls: who called which tool for whom, and how the call ended.
 
-`note` returns at once and never fails its caller. Rows are written together within half a second
-and at the end. While the database is away they go to a file, from which they come back later, also
-after a restart; what fits nowhere is counted. Not here: what a row says (`call_rows.py`); no
-value of an argument and no result is ever in one. Above: `gateway.py`, `administration.py`. Below:
-`spilled_calls.py`, `storage/`.
-
-Rows of the call log in files, while the database is away.
-
-A process writes one file, a line a row, and holds its lock; a file that nobody holds was left
-behind by a process that is gone, and is taken over. Bounded: what would make the files too large is
-refused. Above: `call_log.py`.
+`note` returns at once and never fails its caller; rows are written in batches. While the database
+is unavailable they go to files with one row per line, and are written back later, also after a
+restart. A process locks its file; a file without a lock belonged to a process that ended, and is
+taken over. Rows that fit nowhere are counted. No argument's value and no result is in a row
+(`call_rows.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +42,7 @@ _MOST_TOGETHER = 500
 
 
 class SpilledCalls:
-    """The files of one folder. Files are touched in threads, one at a time."""
+    """The files of one folder. Files are accessed in threads, one at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,14 +53,15 @@ class SpilledCalls:
         self._is_first = True
 
     async def add(self, rows: Rows) -> int:
-        """Append rows; how many could not be."""
+        """Append rows, and return how many did not fit."""
         async with self._using:
             left_out = await asyncio.to_thread(self._append, rows)
             self.may_have_any = True
             return left_out
 
     async def drain(self, write: Callable[[Rows], Awaitable[None]]) -> None:
-        """Hand all rows to `write` and forget them once it returns; the first time, others' too.
+        """Pass all rows to `write` and delete them when it returns; the first time, those of ended
+        processes too.
 
         What `write` raises is raised, and the rows stay.
         """
@@ -87,7 +82,7 @@ class SpilledCalls:
         self._own = None
 
     async def close(self) -> None:
-        """Let another process have what could not be written."""
+        """Unlock the file, so that another process can take over the rest."""
         async with self._using:
             self._forget()
 
@@ -120,7 +115,7 @@ class SpilledCalls:
         return sorted(self._folder.glob("calls-*.jsonl"))
 
     def _orphaned_files(self) -> list[IO[bytes]]:
-        """The files nobody holds, held."""
+        """Lock and return the files that no process has locked."""
         found: list[IO[bytes]] = []
         for path in self._files():
             with suppress(OSError):  # held by another process, or gone
@@ -187,7 +182,7 @@ _TEXTS = [(each.name, each.type.length) for each in _LOG if isinstance(each.type
 class CallRow:
     """One call. The fields are the columns of `mcp_tool_call_log`.
 
-    Not frozen, though nobody changes one: with so many fields that costs more than all the rest.
+    Not frozen: with so many fields that would cost more than all the rest.
     """
 
     call_id: str
@@ -227,7 +222,7 @@ _values = attrgetter(*_FIELDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFilter:
-    """Which calls are wanted; None: whatever it is."""
+    """Which calls are requested; None matches any value."""
 
     tenant_id: str | None = None
     user_id: str | None = None
@@ -244,7 +239,7 @@ class CallFilter:
 
 
 class CallLog:
-    """Rows go in as calls end, and are read by administrators. Used from the event loop only."""
+    """Records calls as they end, and lists them for administrators. For the event loop only."""
 
     def __init__(
         self,
@@ -258,7 +253,7 @@ class CallLog:
         outage_retry_seconds: float = _OUTAGE_RETRY_SECONDS,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
-        """`spill_dir` takes rows while the database is away; `on_lost` is told of those lost.
+        """Spill rows to `spill_dir` in an outage; report the number of lost rows to `on_lost`.
 
         Calls are forgotten after `keep_days`.
         """
@@ -277,12 +272,12 @@ class CallLog:
         self._flusher: asyncio.Task[None] | None = None
         self._forgetter: asyncio.Task[None] | None = None
         self.lost = 0
-        """How many rows could be kept nowhere."""
+        """How many rows were lost."""
 
     # -- life -----------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to write, what an earlier process left behind first. A second time does nothing."""
+        """Start writing, rows of ended processes first. A second call does nothing."""
         if self._flusher is None and not self._closing.is_set():
             self._flusher = asyncio.create_task(self._flush_loop(), name="mcp-calls")
             if self._keep_days is not None:
@@ -290,7 +285,7 @@ class CallLog:
                 self._forgetter = asyncio.create_task(forgetting, name="mcp-calls-retention")
 
     async def aclose(self) -> None:
-        """Write what waits, to the database or to the file, and stop."""
+        """Write the waiting rows to the database or the file, and stop."""
         self._closing.set()
         self._has_waiting.set()
         await cancel_all([self._forgetter])
@@ -305,7 +300,7 @@ class CallLog:
     # -- reporting ------------------------------------------------------------------------------
 
     def note(self, row: CallRow) -> None:
-        """Keep a call, soon."""
+        """Record a call, soon."""
         if len(self._waiting) >= self._most_waiting:
             self._count_lost(1, "too many wait for the database")
             return
@@ -314,7 +309,7 @@ class CallLog:
         self.start()
 
     def _columns(self, row: CallRow) -> dict[str, Any]:
-        """The row as any database takes it: no secret, no length over the column's."""
+        """Return the row with texts scrubbed and cut to their columns' lengths."""
         values: dict[str, Any] = dict(zip(_FIELDS, _values(row), strict=True))
         values["ended_at"] = row.ended_at or row.started_at
         for name in ("error_message", "tool_name"):
@@ -350,7 +345,7 @@ class CallLog:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits now; while the database is away, to the file.
+        """Write the waiting rows now; while the database is unavailable, to the file.
 
         What comes meanwhile waits for the next time: busy callers would otherwise have their rows
         written one by one.
@@ -368,7 +363,7 @@ class CallLog:
             await self._restore_spilled()
 
     async def _write(self, rows: Sequence[CallRow]) -> bool:
-        """Write the first that wait; False if the database is away."""
+        """Write the oldest waiting rows; False if the database is unavailable."""
 
         def unit(connection: Connection) -> None:
             _ADD.execute(connection, [self._columns(row) for row in rows])
@@ -386,7 +381,7 @@ class CallLog:
         return True
 
     async def _spill(self) -> None:
-        """Put what waits into the file; without one it goes on waiting."""
+        """Move the waiting rows to the file, if there is one."""
         if self._spilled is None:
             self._has_waiting.set()
             return
@@ -396,7 +391,7 @@ class CallLog:
             self._waiting.popleft()
 
     async def _restore_spilled(self) -> None:
-        """Write what was put into files, now that the database may be there again."""
+        """Write spilled rows back, if the database is available again."""
         if self._spilled is None:
             return
         try:
@@ -418,7 +413,7 @@ class CallLog:
     async def list(
         self, wanted: CallFilter | None = None, *, limit: int = 100, offset: int = 0
     ) -> tuple[list[CallRow], int]:
-        """A page of the calls that fit, the newest first, and how many fit."""
+        """Return a page of the matching calls, newest first, and how many match."""
         fits = _conditions(wanted or CallFilter())
         page = (
             select(mcp_tool_call_log)
@@ -445,7 +440,7 @@ class CallLog:
             await asyncio.sleep(_DELETE_INTERVAL_SECONDS)
 
     async def delete_before(self, moment: datetime) -> int:
-        """Forget calls that began before a moment; how many."""
+        """Delete calls that began before a moment, and return how many."""
         old = select(_LOG.call_id).where(_LOG.started_at < moment).limit(_MOST_DELETED)
         deleted = 0
         while True:
@@ -456,7 +451,7 @@ class CallLog:
 
 
 def _add_new(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Add those that are not there: a file may be read twice."""
+    """Insert rows that do not exist yet: a file may be read twice."""
     named = {row["call_id"]: row for row in rows}
     there = select(_LOG.call_id).where(_LOG.call_id.in_(named))
     for call_id in connection.execute(there).scalars().all():

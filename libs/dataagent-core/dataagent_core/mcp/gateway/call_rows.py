@@ -1,8 +1,8 @@
-"""What is known of a call → its row in the call log. Pure.
+"""Builds the call log's row from the details of a call. Pure.
 
-No argument's value, no result and no word of a server gets into a row: of an error there is the
-code and a sentence of ours; of arguments a digest, and under the names of the tool's schema what
-kind of value was there and how large. Above: `gateway.py`. Below: `call_log.py` keeps it.
+No argument's value, no result and no text of a server gets into a row: an error is a code and a
+sentence of ours; arguments are a digest, and for names of the tool's schema the kind and size of
+the value.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _SIZED: dict[type[object], str] = {str: "string", dict: "object", list: "array",
 
 @dataclass(slots=True)
 class CallDetails:
-    """What is found out about a call on its way."""
+    """What becomes known of a call while it runs."""
 
     tool: CatalogueTool | None = None
     spec: ServerSpec | None = None
@@ -86,14 +86,14 @@ class CallDetails:
     span_id: str = ""
 
     def note_span(self, span: Any) -> None:
-        """Take the ids of the span the call runs in, if anybody traces."""
+        """Store the ids of the span the call runs in, if it is traced."""
         if span is None:
             return
         context = span.get_span_context()
         self.trace_id, self.span_id = f"{context.trace_id:032x}", f"{context.span_id:016x}"
 
     def describe(self, span: Any) -> None:
-        """Tell that span what was found out: whose tool it was, and how it was reached."""
+        """Set the span's attributes: the tool's owner and the connection."""
         if span is None:
             return
         if self.tool is not None:
@@ -111,7 +111,7 @@ class CallDetails:
 
 
 def span_attributes(call_id: str, caller: Caller) -> dict[str, str]:
-    """What the span of a call begins with: the row's id, and on whose behalf it is made."""
+    """Return the span's initial attributes: the row's id and the caller."""
     return {
         "mcp.method.name": METHOD,
         "gen_ai.operation.name": "execute_tool",
@@ -124,23 +124,23 @@ def span_attributes(call_id: str, caller: Caller) -> dict[str, str]:
 
 
 class CallIds:
-    """Ids no call had, in any process. Told apart, not kept secret: the system is asked once."""
+    """Creates ids that are unique across processes, but not secret."""
 
     def __init__(self) -> None:
         self._random = Random()  # noqa: S311 an id opens nothing
 
     def new(self) -> str:
-        """The next."""
+        """Return the next id."""
         return f"{self._random.getrandbits(104):026x}"
 
 
 def trace_of(call_id: str, caller: Caller, details: CallDetails) -> str:
-    """The trace a call belongs to, for its row and for the server."""
+    """Return the trace a call belongs to, for its row and for the server."""
     return details.trace_id or caller.trace_id or caller.run_id or call_id
 
 
 def call_row(call_id: str, caller: Caller, arguments: JsonObject, details: CallDetails) -> CallRow:
-    """The row of a call that has ended."""
+    """Return the row of a call that has ended."""
     tool, failure = details.tool, details.failure
     return CallRow(
         call_id=call_id,
@@ -176,12 +176,12 @@ def call_row(call_id: str, caller: Caller, arguments: JsonObject, details: CallD
 
 
 def status_of(failure: CallFailure) -> CallStatus:
-    """How a call ended, in one of the words of the log."""
+    """Return the log's status of a call that has ended."""
     return _STATUSES[failure.code]
 
 
 def digest(arguments: JsonObject) -> str:
-    """What tells two calls' arguments apart without saying what they are."""
+    """Return a hash that tells the arguments of calls apart without showing them."""
     try:
         text = orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS, default=str)
     except (TypeError, ValueError):
@@ -190,7 +190,7 @@ def digest(arguments: JsonObject) -> str:
 
 
 def redact(arguments: JsonObject, tool: CatalogueTool | None) -> dict[str, str]:
-    """The arguments without their values: kinds and sizes, under names that are the schema's.
+    """Replace the arguments' values by kinds and sizes, under names of the schema.
 
     A name the schema does not have may be anything, so such are only counted, under `…`.
     """
@@ -202,7 +202,7 @@ def redact(arguments: JsonObject, tool: CatalogueTool | None) -> dict[str, str]:
 
 
 def _kind(value: Any) -> str:
-    """What kind of JSON it is, and how large where that can be said."""
+    """Return the JSON kind of a value, and its size where it has one."""
     kind = cast("type[object]", type(value))  # JSON of any shape
     if kind in _SIZED:
         return f"{_SIZED[kind]} ({len(value)})"
@@ -210,7 +210,7 @@ def _kind(value: Any) -> str:
 
 
 def _error_message(failure: CallFailure) -> str:
-    """A sentence of ours; of faults their places and rules, which are the schema's words."""
+    """Return a sentence of ours; of faults their places and rules, in the schema's words."""
     sentence = _SENTENCES[failure.code]
     if failure.faults:
         sentence = f"{sentence}: {'; '.join(map(_fault_summary, failure.faults[:5]))}."
@@ -218,6 +218,6 @@ def _error_message(failure: CallFailure) -> str:
 
 
 def _fault_summary(fault: SchemaFault) -> str:
-    """Where and what; the message only where it names a field of the schema and no value."""
+    """Return place and rule; the message only if it names a field of the schema and no value."""
     said = fault.message if fault.rule == "required" else fault.rule
     return f"{fault.path or '/'} {said}"

@@ -1,8 +1,7 @@
-"""What a server asks in the middle of a call → a card for its user, and the answer back. Pure.
+"""Converts a server's elicitation to a card for the user, and the decision to an answer. Pure.
 
-A question is text and a form from a stranger: control characters go, lengths are capped, and of the
-form only what flat forms consist of is kept, so nothing in it refers to anything else. Above:
-`tools/mcp.py`. Below: `hitl/`, the shape of cards and decisions.
+The message and the form come from a stranger: control characters are removed, lengths are capped,
+and only the fields of flat forms are used, so nothing in a form refers to anything else.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ DECLINED = ElicitationAnswer("decline")
 def elicitation_request(
     question: Elicitation, tool_name: str
 ) -> tuple[ActionRequest, tuple[DecisionType, ...]]:
-    """What the user is shown, and which answers it takes.
+    """Return the card for the user and the decisions it accepts.
 
     `edit` answers with the form filled in, `approve` with the values it comes with (if they do),
     `respond` with words where one text is asked for, `reject` declines; the run goes on either way.
     """
     form = flat_form(question.schema)
     given = {n: field["default"] for n, field in form["properties"].items() if "default" in field}
-    asked = plain_text(question.message, _MOST_TEXT) or "The server asks for input."
+    message = plain_text(question.message, _MOST_TEXT) or "The server asks for input."
     action = ActionRequest(
         name=tool_name,
         args=given,
-        description=f"Server {plain_text(question.server_name, _MOST_LABEL)!r} asks: {asked}",
+        description=f"Server {plain_text(question.server_name, _MOST_LABEL)!r} asks: {message}",
         args_schema=form,
     )
     allowed: list[DecisionType] = ["edit", "reject"]
@@ -51,7 +50,7 @@ def elicitation_request(
 
 
 def elicitation_answer(action: ActionRequest, decision: Decision) -> ElicitationAnswer:
-    """What the server is told."""
+    """Return the answer for the server."""
     form = action.args_schema or flat_form({})
     match decision.type:
         case "reject":
@@ -66,11 +65,11 @@ def elicitation_answer(action: ActionRequest, decision: Decision) -> Elicitation
 
 
 def flat_form(schema: JsonObject) -> JsonObject:
-    """A form of plain fields, made of what a schema says; whatever else it says is left out."""
-    asked = _object(schema.get("properties"))
+    """Return a form of plain fields built from a schema; anything else in it is left out."""
+    properties = _object(schema.get("properties"))
     fields = {
-        plain_text(name, _MOST_LABEL): _field(_object(asked[name]))
-        for name in list(asked)[:_MOST_FIELDS]
+        plain_text(name, _MOST_LABEL): _field(_object(properties[name]))
+        for name in list(properties)[:_MOST_FIELDS]
     }
     required = schema.get("required")
     names = cast("list[object]", required) if isinstance(required, list) else []  # JSON
@@ -79,7 +78,7 @@ def flat_form(schema: JsonObject) -> JsonObject:
 
 
 def plain_text(text: object, most: int) -> str:
-    """Text without characters that are not seen, at most so long."""
+    """Return the text without invisible characters, cut to a length."""
     shown = "".join(
         each
         for each in str(text)[: most * 2]
@@ -88,43 +87,43 @@ def plain_text(text: object, most: int) -> str:
     return shown[:most]
 
 
-def _field(asked: JsonObject) -> JsonObject:
-    kind = asked.get("type")
+def _field(schema: JsonObject) -> JsonObject:
+    kind = schema.get("type")
     field: JsonObject = {"type": kind if kind in _TYPES else "string"}
     for name in ("title", "description"):
-        if isinstance(asked.get(name), str):
-            field[name] = plain_text(asked[name], _MOST_LABEL)
+        if isinstance(schema.get(name), str):
+            field[name] = plain_text(schema[name], _MOST_LABEL)
     for name in _NUMBERS:
-        if isinstance(asked.get(name), int | float) and not isinstance(asked[name], bool):
-            field[name] = asked[name]
-    if asked.get("format") in _FORMATS:
-        field["format"] = asked["format"]
-    choices = _choices(_object(asked.get("items")) if field["type"] == "array" else asked)
+        if isinstance(schema.get(name), int | float) and not isinstance(schema[name], bool):
+            field[name] = schema[name]
+    if schema.get("format") in _FORMATS:
+        field["format"] = schema["format"]
+    choices = _choices(_object(schema.get("items")) if field["type"] == "array" else schema)
     if field["type"] == "array":
         field["items"] = {"type": "string", **choices}
     else:
         field |= choices
-    if "default" in asked and _fits(asked["default"], field):
-        field["default"] = asked["default"]
+    if "default" in schema and _fits(schema["default"], field):
+        field["default"] = schema["default"]
     return field
 
 
-def _choices(asked: JsonObject) -> JsonObject:
-    """The values to choose from, listed plainly or with titles."""
-    titled = asked.get("oneOf") or asked.get("anyOf")
+def _choices(schema: JsonObject) -> JsonObject:
+    """Return the values to choose from, listed plainly or with titles."""
+    titled = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(titled, list):
         values = [_object(each).get("const") for each in cast("list[object]", titled)]  # JSON
     else:
-        values = asked.get("enum")
+        values = schema.get("enum")
     if not isinstance(values, list):
         return {}
     listed = cast("list[object]", values)[:_MOST_CHOICES]  # JSON
-    kept = [plain_text(each, _MOST_LABEL) for each in listed if isinstance(each, str)]
-    return {"enum": kept} if kept else {}
+    shown = [plain_text(each, _MOST_LABEL) for each in listed if isinstance(each, str)]
+    return {"enum": shown} if shown else {}
 
 
 def _only_text(form: JsonObject) -> str | None:
-    """The field, if the form is a single free text."""
+    """Return the field, if the form is a single free text."""
     fields = form["properties"]
     if len(fields) != 1:
         return None

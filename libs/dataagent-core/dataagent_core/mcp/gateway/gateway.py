@@ -1,19 +1,9 @@
 """The only way to call an MCP tool.
 
-resolve → authorise → rate → validate the arguments → execute within its time (`attempts.py`) → cap
-the size → validate the result → log → outcome. Whatever goes wrong is a `CallFailure` in words a
-model can act on; only being cancelled is an exception. Every call has its row in the call log, if
-there is one, also a call that was refused. Arguments are not logged, and a server's own credentials
-are taken out of what it answers. Above: `langchain.py`, `tools/mcp.py`. Below: the rest of this
-room.
-
-Takes a server's own credentials out of what it answers.
-
-A tool that prints its environment, or an error that repeats a header, must not carry a secret to a
-model, a reader or a log. Only the very values the server was given are replaced: results are data,
-and nothing else of them changes. Above: `gateway.py`. Below: nothing.
-
-How many calls a user may make on a server in a minute. Above: `gateway.py`. Below: nothing.
+A call passes these steps: resolve, authorise, rate limit, validate the arguments, execute within
+its time (`attempts.py`), cap the size, mask the server's credentials, validate the result, log.
+Every failure is a `CallFailure` in words a model can act on; only cancellation is an exception.
+Every call has its row in the call log, a refused one too. Arguments are not logged.
 """
 
 from __future__ import annotations
@@ -53,6 +43,7 @@ from dataagent_core.mcp.types import (
     RemoteResult,
     ServerSpec,
 )
+from dataagent_core.processes.concurrency import KeyedRate
 from dataagent_core.telemetry import Traces
 
 _SHORTEST = 6
@@ -60,20 +51,23 @@ _CACHED_MASKS = 4_096
 
 
 class Masks:
-    """The masks of servers, each made once for a registration."""
+    """Masks servers' own credentials in their results: a tool that prints its environment must not
+    leak them. Only the exact values are replaced, since results are data. Patterns are compiled
+    once per registration.
+    """
 
     def __init__(self) -> None:
-        self._made: OrderedDict[tuple[str, str], tuple[tuple[str, ...], re.Pattern[str] | None]] = (
-            OrderedDict()
-        )
+        self._cache: OrderedDict[
+            tuple[str, str], tuple[tuple[str, ...], re.Pattern[str] | None]
+        ] = OrderedDict()
 
     def text(self, spec: ServerSpec, text: str) -> str:
-        """The text without the server's secrets."""
+        """Return the text with the server's secrets masked."""
         pattern = self._pattern(spec)
         return text if pattern is None else pattern.sub(MASK, text)
 
     def result(self, spec: ServerSpec, result: RemoteResult) -> RemoteResult:
-        """The answer without the server's secrets; the very same if it has none to give away."""
+        """Return the result with the server's secrets masked; the same object if it has none."""
         pattern = self._pattern(spec)
         if pattern is None:
             return result
@@ -85,16 +79,16 @@ class Masks:
             return None
         secrets = _secrets(spec)
         key = (spec.server_id, spec.user_id)
-        kept = self._made.get(key)
-        if kept is None or kept[0] != secrets:
-            kept = self._made[key] = (secrets, _compile_pattern(secrets))
-            while len(self._made) > _CACHED_MASKS:
-                self._made.popitem(last=False)
-        return kept[1]
+        cached = self._cache.get(key)
+        if cached is None or cached[0] != secrets:
+            cached = self._cache[key] = (secrets, _compile_pattern(secrets))
+            while len(self._cache) > _CACHED_MASKS:
+                self._cache.popitem(last=False)
+        return cached[1]
 
 
 def _secrets(spec: ServerSpec) -> tuple[str, ...]:
-    """Values long enough to be secrets, and what follows a scheme such as `Bearer` in them."""
+    """Return values long enough to be secrets, also without a scheme such as `Bearer`."""
     values = [value.get_secret_value() for value in (*spec.env.values(), *spec.headers.values())]
     values += [value.split(" ", 1)[1] for value in values if " " in value]
     return tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
@@ -106,7 +100,7 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
-    """JSON with every text masked; keys too, because a server may put anything there."""
+    """Mask every text in JSON, keys too, because a server may put anything there."""
     match value:
         case str():
             return pattern.sub(MASK, value)
@@ -120,32 +114,6 @@ def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
             return value
 
 
-_CACHED_RATES = 10_000
-
-
-class CallRate:
-    """A bucket for each user and server, which fills up again evenly. 0 is no limit."""
-
-    def __init__(self, per_minute: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
-
-    def take(self, user_id: str, server_id: str) -> bool:
-        """Count one more call; False if it is one too many."""
-        if not self._per_minute:
-            return True
-        key, now = (user_id, server_id), self._clock()
-        left, at = self._left.get(key, (float(self._per_minute), now))
-        left = min(float(self._per_minute), left + (now - at) * self._per_minute / 60)
-        is_free = left >= 1
-        self._left[key] = (left - 1 if is_free else left, now)
-        self._left.move_to_end(key)
-        while len(self._left) > _CACHED_RATES:
-            self._left.popitem(last=False)
-        return is_free
-
-
 logger = logging.getLogger(__name__)
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 _MOST_ERROR_TEXT = 4_000
@@ -153,32 +121,32 @@ _MOST_FAULTS = 10
 
 
 class ToolLookup(Protocol):
-    """The tools there are: a catalogue, or a part of one."""
+    """Finds tools by number: a catalogue, or a part of one."""
 
     def get(self, tool_id: int) -> CatalogueTool | None:
-        """The tool of that number."""
+        """Return the tool with the number."""
         ...
 
 
 class CallerContext(Protocol):
-    """What the gateway asks about a caller; the hub knows."""
+    """Answers the gateway's questions about a caller."""
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
-        """The server as the caller has it; None if it is none of theirs."""
+        """Return the server as the caller has it; None if they do not have it."""
         ...
 
     async def rights_of(self, caller: Caller) -> Rights:
-        """What the caller may use now."""
+        """Return the caller's current rights."""
         ...
 
     def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
-        """The connection the caller's calls go through, if there is one."""
+        """Return the connection for the caller's calls, if there is one."""
         ...
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way, and what is found out about it."""
+    """A running call and its details."""
 
     call_id: str
     caller: Caller
@@ -187,7 +155,7 @@ class _Call:
 
 
 class ToolGateway:
-    """Calls tools on behalf of someone."""
+    """Calls tools on behalf of callers."""
 
     def __init__(
         self,
@@ -197,7 +165,7 @@ class ToolGateway:
         calls: CallLog | None = None,
         *,
         execution: CallExecutor | None = None,
-        rate: CallRate | None = None,
+        rate: KeyedRate | None = None,
         traces: Traces | None = None,
     ) -> None:
         self._tools = tools
@@ -205,7 +173,7 @@ class ToolGateway:
         self._validators = validators
         self._calls = calls
         self._execution = execution or CallExecutor()
-        self._rate = rate or CallRate()
+        self._rate = rate or KeyedRate(0)
         self._traces = traces or Traces()
         self._masks = Masks()
         self._ids = CallIds()
@@ -219,7 +187,7 @@ class ToolGateway:
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
     ) -> CallOutcome:
-        """Call a tool; how it ended, whatever happened. Raises nothing but being cancelled."""
+        """Call a tool and return the outcome. Raises nothing but cancellation."""
 
         async def work(call: _Call) -> RemoteResult:
             tool, spec = await self._authorise(tool_id, call)
@@ -233,7 +201,7 @@ class ToolGateway:
     async def refused(
         self, tool_id: int, arguments: JsonObject, caller: Caller
     ) -> CallOutcome | None:
-        """The end of a call that may not be made, as `call` would give it; None if it may."""
+        """Return the outcome of a call that is not allowed; None if it is."""
         call = _Call(self._ids.new(), caller, arguments)
         try:
             await self._authorise(tool_id, call)
@@ -281,7 +249,7 @@ class ToolGateway:
     # -- sending it -----------------------------------------------------------------------------
 
     async def _execute(self, request: ToolCallRequest, call: _Call) -> RemoteResult:
-        if not self._rate.take(call.caller.user_id, request.spec.server_id):
+        if self._rate.take((call.caller.user_id, request.spec.server_id)):
             raise _failed(
                 "MCP_RATE_LIMITED",
                 f"Too many calls of server {request.spec.name!r} in the last minute. Wait, or go "
@@ -299,8 +267,8 @@ class ToolGateway:
     def _mask_error(self, error: CallFailed, spec: ServerSpec) -> CallFailed:
         failure = error.failure
         message = self._masks.text(spec, failure.message)
-        told = CallFailure(failure.code, message, failure.retryable, failure.faults)
-        return CallFailed(told, was_sent=error.was_sent)
+        masked = CallFailure(failure.code, message, failure.retryable, failure.faults)
+        return CallFailed(masked, was_sent=error.was_sent)
 
     # -- when it is back ------------------------------------------------------------------------
 
@@ -339,7 +307,7 @@ class ToolGateway:
     async def _log_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> CallOutcome:
-        """Do the work in a span, and give the call its row, whatever its end."""
+        """Do the work in a span, and log the call however it ends."""
         started = time.perf_counter()
         details = call.details
         try:
@@ -365,7 +333,7 @@ class ToolGateway:
     async def _trace_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> RemoteResult:
-        """Do the work in a span, which the library names to the server (`_meta.traceparent`)."""
+        """Do the work in a span, which the SDK passes to the server (`_meta.traceparent`)."""
         details = call.details
         if not self._traces.is_on:
             return await work(call)
@@ -390,6 +358,6 @@ def _failed(code: Any, message: str, *, is_retryable: bool = False) -> CallFaile
 
 
 def _error_text(tool: CatalogueTool, result: RemoteResult) -> str:
-    """What the server says went wrong. Its words are data for the model, cut to a readable size."""
+    """Return the server's error message, which is data for the model, cut to a readable size."""
     said = "\n".join(str(block["text"]) for block in result.content if "text" in block).strip()
     return said[:_MOST_ERROR_TEXT] or f"{tool.exposed_name} reported an error without a word."

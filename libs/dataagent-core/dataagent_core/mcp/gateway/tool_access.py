@@ -1,16 +1,9 @@
-"""Who may call which tool. Pure: every fact is handed in.
+"""Decides which tools a caller may call, and lists the MCP tools of a run.
 
 A tool of a shared server is denied unless it is bound to the agent. A tool of a user's own server,
-or of a configuration file, is its owner's with every agent that allows that. An API key with a list
-narrows both. What is refused says so in words a model can act on. Above: `gateway.py`, which asks
-before each call, and `run_tools.py`, which asks what to show.
-
-The MCP tools of one run: which there are, found out once; which can be used now, each time.
-
-What a session's servers offer is fixed when the run first needs it; whether an agent is bound to a
-tool and its server answers is looked at whenever the model is called. Waiting for servers is
-bounded and done once. Above: `middleware/mcp_tools.py`. Below:
-`hub.py` gives it what it needs.
+or of a configuration file, may be called by its owner with every agent that allows user tools. An
+API key with a list narrows both. A run lists its tools once, when it first needs them; bindings and
+connections are checked whenever the model is called.
 """
 
 from __future__ import annotations
@@ -27,7 +20,7 @@ SHARED_SCOPES = frozenset({"global", "tenant"})
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What an agent may use."""
+    """The tools an agent may use."""
 
     agent_id: str
     name: str
@@ -41,7 +34,7 @@ BindingOf = Callable[[str], Binding | None]
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What is known of a caller at the moment of a call."""
+    """A caller's rights at the moment of a call."""
 
     binding: Binding | None
     has_feature: bool = True
@@ -53,7 +46,7 @@ class Rights:
 def refusal(
     tool: CatalogueTool, spec: ServerSpec, caller: Caller, rights: Rights
 ) -> CallFailure | None:
-    """Why the call may not be made; None if it may."""
+    """Return why the call is not allowed; None if it is."""
     return _not_there(tool, spec, caller) or _not_allowed(tool, spec, rights)
 
 
@@ -106,12 +99,12 @@ IsReady = Callable[[ServerTool], bool]
 
 
 class RunTools:
-    """What a run has of MCP. Used from the event loop only."""
+    """The MCP tools of a run. Used from the event loop only."""
 
     def __init__(
         self, caller: Caller, gather: Gather, rights_of: RightsOf, is_ready: IsReady
     ) -> None:
-        """`caller` is the run's, with any agent; agents are named with each question."""
+        """`caller` is the run's, without an agent; each method takes the agent."""
         self._caller = caller
         self._gather = gather
         self._rights_of = rights_of
@@ -120,11 +113,11 @@ class RunTools:
         self._gathering = asyncio.Lock()
 
     def caller(self, agent_id: str) -> Caller:
-        """On whose behalf an agent of the run calls."""
+        """Return the caller for an agent of the run."""
         return replace(self._caller, agent_id=agent_id)
 
     async def visible(self, agent_id: str) -> tuple[CatalogueTool, ...]:
-        """The tools an agent of the run may use and whose server answers, in a fixed order."""
+        """Return the tools an agent may use and whose server is ready, in a fixed order."""
         offered = await self.all_tools()
         if not offered:
             return ()
@@ -137,12 +130,12 @@ class RunTools:
         )
 
     async def find(self, exposed_name: str) -> CatalogueTool | None:
-        """The tool of that name on any of the user's servers, bound or not, ready or not."""
+        """Return the named tool of any of the user's servers, bound or not, ready or not."""
         found = (await self.all_tools()).get(exposed_name)
         return None if found is None else found.tool
 
     async def all_tools(self) -> dict[str, ServerTool]:
-        """All tools by name, found out once."""
+        """Return all tools by name, listed once."""
         if self._tools is None:
             async with self._gathering:
                 if self._tools is None:
@@ -151,7 +144,7 @@ class RunTools:
 
 
 def by_exposed_name(offered: Sequence[ServerTool]) -> dict[str, ServerTool]:
-    """The tools by the name the model calls; each has one of its own."""
+    """Return the tools by the unique name the model calls."""
     tools = with_unique_names([each.tool for each in offered])
     return {
         tool.exposed_name: ServerTool(tool, each.spec)

@@ -1,1 +1,1 @@
-"""MCP servers as they are registered: their rows, owners, policies and templates."""
+"""Registered MCP servers: their rows, owners, policies and templates."""

@@ -1,8 +1,8 @@
-"""The shared MCP servers and their tools, as administrators see and change them.
+"""Shared MCP servers and their tools, for administrators.
 
-A shared server is everyone's or one tenant's. Its tools are used by agents they are bound to, and a
-definition that changed waits until somebody has looked at the difference. Who may come here is the
-door's to ask. Above: the server's routes. Below: `hub.py`, `servers.py`, `catalogue.py`.
+A shared server belongs to the installation or to one tenant. Its tools are used by the agents they
+are bound to, and a changed definition waits until it is approved. The server's routes check that
+the caller is an administrator.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SharedScope = Literal["global", "tenant"]
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """A tool as people name it: a server's, by its own name."""
+    """A tool named by its server and its own name."""
 
     server_id: str
     tool_name: str
@@ -42,7 +42,7 @@ class ToolName:
 
 @dataclass(frozen=True, slots=True)
 class Allowlist:
-    """Which MCP tools an agent or an API key may use. None: a key that is not restricted."""
+    """The MCP tools an agent or an API key may use; None for a key that is not restricted."""
 
     agent_id: str | None
     api_key_id: str | None
@@ -52,7 +52,7 @@ class Allowlist:
 BoundTools = Callable[[str], Awaitable[frozenset[int]]]
 """The numbers of an agent's MCP tools."""
 BindTools = Callable[[str, Iterable[int]], Awaitable[None]]
-"""Puts other MCP tools in the place of all an agent has."""
+"""Replaces an agent's MCP tools."""
 
 
 class McpAdministration:
@@ -61,7 +61,7 @@ class McpAdministration:
     def __init__(
         self, hub: McpHub, *, bound: BoundTools, bind: BindTools, timeout_seconds: float
     ) -> None:
-        """`timeout_seconds` is how long connecting may take, of a server that does not say."""
+        """`timeout_seconds` is the default for connecting."""
         self._hub = hub
         self._timeout_seconds = timeout_seconds
         self._bound = bound
@@ -76,13 +76,13 @@ class McpAdministration:
         tenant_id: str | None = None,
         user_id: str | None = None,
     ) -> builtins.list[ServerView]:
-        """All servers that fit, users' too, by scope and name."""
+        """Return the matching servers, users' too, by scope and name."""
         found = await self._hub.servers.list(scope=scope, tenant_id=tenant_id, user_id=user_id)
         ordered = sorted(found, key=lambda s: (s.scope, s.tenant_id, s.user_id, s.name))
         return [await self._view(spec) for spec in ordered]
 
     async def get(self, server_id: str) -> ServerView:
-        """A server. Raises: `ServerNotFound`."""
+        """Return a server. Raises: `ServerNotFound`."""
         return await self._view(await self._hub.servers.get(server_id))
 
     async def add(
@@ -95,7 +95,7 @@ class McpAdministration:
         by: str,
         server_id: str | None = None,
     ) -> ServerView:
-        """Register a shared server; an id is made unless one is chosen.
+        """Register a shared server; without a `server_id` one is generated.
 
         Raises:
             BadInput: it cannot be reached as it is described.
@@ -113,7 +113,7 @@ class McpAdministration:
         return await self._view(spec)
 
     async def change(self, server_id: str, sent: ServerFields, *, by: str) -> ServerView:
-        """Change a server; what is left out stays.
+        """Change a server; omitted fields stay as they are.
 
         Raises:
             ServerNotFound: there is none.
@@ -127,7 +127,7 @@ class McpAdministration:
         return await self._view(spec)
 
     async def remove(self, server_id: str) -> None:
-        """Forget a server with its secrets; its tools leave every allow-list.
+        """Delete a server with its secrets; its tools leave every allow-list.
 
         Raises:
             ServerNotFound: there is none.
@@ -137,7 +137,7 @@ class McpAdministration:
         await self._hub.changed(spec, "removed")
 
     async def refresh(self, server_id: str, *, by: str) -> Trial:
-        """Connect anew and read the server's tools again.
+        """Reconnect and list the server's tools again.
 
         Raises:
             ServerNotFound: there is none.
@@ -146,7 +146,7 @@ class McpAdministration:
         return await self.test(server_id, by=by)
 
     async def test(self, server_id: str, *, by: str) -> Trial:
-        """Connect to a server now; how that went is the answer.
+        """Connect to a server now, and return how that went.
 
         Raises:
             ServerNotFound: there is none.
@@ -162,19 +162,19 @@ class McpAdministration:
     async def tools(
         self, *, server_id: str | None = None, status: ToolStatus | None = None
     ) -> builtins.list[CatalogueTool]:
-        """The rows of the catalogue that fit, by number."""
+        """Return the matching tools of the catalogue, by number."""
         return await self._hub.catalogue.list(server_id=server_id, status=status)
 
     async def tool(self, tool_id: int) -> CatalogueTool:
-        """A tool of the catalogue. Raises: `ToolNotFound`."""
+        """Return a tool of the catalogue. Raises: `ToolNotFound`."""
         return await self._hub.catalogue.find(tool_id)
 
     async def diff(self, tool_id: int) -> DefinitionDiff:
-        """What changed since the tool was approved. Raises: `ToolNotFound`."""
+        """Return what changed since the tool was approved. Raises: `ToolNotFound`."""
         return await self._hub.catalogue.diff(tool_id)
 
     async def approve(self, tool_id: int, *, definition_hash: str, by: Principal) -> CatalogueTool:
-        """Let a tool be used as it was looked at, and believe it if it says that it only reads.
+        """Approve the reviewed definition, and believe it if it says that it only reads.
 
         Administrators do so for any tool, users for those of their own servers.
 
@@ -192,7 +192,7 @@ class McpAdministration:
         return tool
 
     async def _is_own(self, tool_id: int, user_id: str) -> bool:
-        """Whether a tool is of one of the user's own servers."""
+        """Whether a tool belongs to one of the user's own servers."""
         try:
             tool = await self._hub.catalogue.find(tool_id)
         except ToolNotFound:
@@ -209,7 +209,7 @@ class McpAdministration:
         timeout_seconds: float | None,
         is_timeout_set: bool,
     ) -> CatalogueTool:
-        """Switch a tool, say whether it may be tried again, and how long it may take.
+        """Enable or disable a tool, and set whether it may be retried and its timeout.
 
         Raises:
             ToolNotFound: there is none.
@@ -227,7 +227,7 @@ class McpAdministration:
     # -- allow-lists ----------------------------------------------------------------------------
 
     async def allowlist(self, *, agent_id: str | None, api_key_id: str | None) -> Allowlist:
-        """Which MCP tools an agent or a key may use.
+        """Return which MCP tools an agent or a key may use.
 
         Raises:
             BadInput: not exactly one of them is named.
@@ -245,7 +245,7 @@ class McpAdministration:
         agent_id: str | None,
         api_key_id: str | None,
     ) -> Allowlist:
-        """Put other tools in the place of all an agent or a key may use; None lifts a key's limit.
+        """Replace the tools an agent or a key may use; None lifts a key's restriction.
 
         Raises:
             BadInput: not exactly one of them is named, or an agent's list is None.

@@ -52,7 +52,7 @@ class MCPServerConfig:
 
     `timeout` is the seconds to connect, `call_timeout` those a call may take. `alias` is what the
     names of its tools begin with; made of the name unless said. `read_only_tools` change nothing,
-    as whoever writes this confirms.
+    as the author of the file confirms.
     """
 
     name: str
@@ -70,7 +70,7 @@ class MCPServerConfig:
     read_only_tools: list[str] = field(default_factory=list[str])
 
     def spec(self, server_id: str | None = None, *, taken: Collection[str] = ()) -> ServerSpec:
-        """The server as it is connected to; `taken` are the aliases of those beside it.
+        """Return the server's spec; `taken` are the aliases of the other servers.
 
         Raises:
             BadInput: a value does not do; the message says which and shows no secret.
@@ -96,7 +96,7 @@ class MCPServerConfig:
         return spec_of(new, server_id=server_id or f"file:{self.name}", alias=alias)
 
     def entry(self) -> dict[str, Any]:
-        """As it stands in a file: the fields everyone knows, and those that say something."""
+        """Return the server's entry: the standard fields, and those that are not the default."""
         values = asdict(self)
         return {
             name: value
@@ -124,7 +124,7 @@ class MCPConfig:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """What a file in either shape says, variables as they stand; nothing without a file.
+        """Parse a file in either shape without expanding variables; empty if it does not exist.
 
         Raises:
             BadInput: it is no such file, or an entry makes no sense; the message says which.
@@ -157,7 +157,7 @@ class MCPConfig:
 
 @dataclass(frozen=True, slots=True)
 class ParsedConfigFile:
-    """What a file says: servers, and what is wrong with the rest."""
+    """The valid servers of a file, and the problems of the others."""
 
     servers: tuple[ServerSpec, ...] = ()
     problems: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def read_config_file(
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> ParsedConfigFile:
-    """The servers of a file; a file that is not there has none. Never raises for what is in it.
+    """Parse a file; without a file there are no servers. Never raises for its content.
 
     The options are those of `parse_config_file`.
     """
@@ -195,7 +195,7 @@ def parse_config_file(
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> ParsedConfigFile:
-    """The servers of a file of that name that holds this. Never raises for what is in it.
+    """Parse the content of a file of that name. Never raises for its content.
 
     `expand` fills in `${NAME}` and `${NAME:-otherwise}` from the environment. An entry that does
     not say how long connecting may take has `timeout_seconds`.
@@ -215,7 +215,7 @@ def servers_in(
     file: str = "mcp.json",
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> ParsedConfigFile:
-    """The servers of a file's content; variables are filled in if there is an environment."""
+    """Return the servers of a file's content; an environment expands variables."""
     try:
         entries = _entries(_object(content, file))
     except BadInput as error:
@@ -243,7 +243,7 @@ def servers_in(
 
 
 def _raw(path: Path) -> bytes | None:
-    """What a file holds, or the beginning of one that is too large; None: it is not there."""
+    """Read a file, or the beginning of one that is too large; None if it does not exist."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES + 1)
@@ -254,7 +254,7 @@ def _raw(path: Path) -> bytes | None:
 
 
 def _content(raw: bytes, file: str) -> dict[str, Any]:
-    """The object in a file; an empty file is an empty one."""
+    """Return the object in a file; an empty file is an empty object."""
     if len(raw) > _MAX_BYTES:
         raise BadInput(f"{file} is larger than 1 MiB.")
     if not raw.strip():
@@ -274,7 +274,7 @@ def _object(content: Any, file: str) -> dict[str, Any]:
 
 
 def _entries(content: dict[str, Any]) -> list[tuple[str, str | None, Any]]:
-    """Each server with how to name it in a sentence, and its name where that is the key."""
+    """Return each server's label for messages, its name if that is the key, and its entry."""
     return [*_listed(content), *_by_name(content)]
 
 
@@ -300,7 +300,7 @@ def _server(
     *,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> MCPServerConfig:
-    """An entry with each value of the type it must have."""
+    """Parse an entry, checking the type of each value."""
     if not isinstance(entry, dict):
         raise BadInput("It is not an object.")
     values = _Fields(cast("dict[str, Any]", entry), environment)  # JSON of any shape
@@ -325,7 +325,7 @@ def _server(
 
 
 class _Fields:
-    """An entry's values, each of the type it must have."""
+    """An entry's values, each checked for its type."""
 
     def __init__(self, entry: dict[str, Any], environment: Mapping[str, str] | None) -> None:
         self._entry = entry
@@ -367,7 +367,7 @@ class _Fields:
         return value
 
     def transport(self) -> Transport:
-        """What is said, or what follows from a command or an address."""
+        """Return the given transport, or the one a command or an address implies."""
         said = self._entry.get("transport", self._entry.get("type", "auto"))
         if not isinstance(said, str) or said not in _TRANSPORTS:
             raise BadInput(f"Its transport is none of: {', '.join(sorted(_TRANSPORTS))}.")

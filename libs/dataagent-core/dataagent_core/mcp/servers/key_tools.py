@@ -1,8 +1,8 @@
-"""Which MCP tools an API key may use: all, or those listed for it.
+"""Which MCP tools an API key may use: all, or a list.
 
-A process keeps the lists of restricted keys, which are few, and looks at most once a second whether
-they changed; its own changes hold at once. A key of the deployment has no row and is not
-restricted. Above: `caller_context.py`, `administration.py`. Below: `storage/`.
+A process caches the lists of restricted keys, which are few, and checks at most once a second
+whether they changed; its own changes apply at once. The deployment's own key has no row and is not
+restricted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNLIST = delete(api_key_tools).where(api_key_tools.c.key_id == bindparam("wante
 
 
 class KeyTools:
-    """The tools of restricted keys."""
+    """The tools of restricted API keys."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._db = database
@@ -40,7 +40,7 @@ class KeyTools:
         self._lists: dict[str, frozenset[int]] = {}
 
     async def allowed(self, api_key_id: str | None) -> frozenset[int] | None:
-        """The numbers of the tools a key may use; None: all of them.
+        """Return the numbers of the tools a key may use; None means all of them.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -65,7 +65,7 @@ class KeyTools:
         self._looked_at = looked_at
 
     async def replace(self, api_key_id: str, tool_ids: Iterable[int] | None) -> None:
-        """Put other tools in place of all that were listed; None lets the key use all.
+        """Replace a key's list of tools; None lifts the restriction.
 
         Raises:
             NotFound: there is no such key; the deployment's own cannot be restricted.

@@ -1,11 +1,10 @@
-"""Which servers may be registered and started, and by whom.
+"""Decides which MCP servers may be registered and started, and by whom.
 
-A program is the dangerous kind: whoever names it runs it on this machine. So users get programs
-only from an administrator's template, or from a list an operator wrote down, where an entry names
-the whole beginning of the command line: a list of programs alone is none, as `npx -c …` or
-`python -c …` run anything. Addresses are for everyone, past the guard of `network/`. Nothing from
-our own environment is ever put into a server's. Above: `service.py`, `administration.py`. Below:
-`network/`.
+A program is the dangerous kind: registering it runs it on this machine. Users therefore get
+programs only from an administrator's template or from the operator's list, where an entry is the
+beginning of a whole command line: a list of program names alone protects nothing, as `npx -c …` or
+`python -c …` run anything. Addresses are open to everyone, subject to `network/`. Nothing from our
+own environment is passed to a server.
 """
 
 from __future__ import annotations
@@ -72,12 +71,12 @@ _SECRET_URL = re.compile(r"[A-Za-z][\w+.-]*://[^/@\s:]*+:[^/@\s]+@")
 
 
 class ServerPolicy:
-    """What this installation allows."""
+    """The installation's policy for MCP servers."""
 
     def __init__(
         self, hosts: HostPolicy, *, stdio: StdioRule = "templates", commands: Sequence[str] = ()
     ) -> None:
-        """`commands` are the beginnings of command lines that users may start.
+        """`commands` are beginnings of command lines that users may start.
 
         Raises:
             Misconfigured: one of them would let users start anything.
@@ -88,11 +87,11 @@ class ServerPolicy:
         self._scrubber = Scrubber()
 
     def check(self, server: NewServer | ServerSpec, *, is_admin: bool) -> None:
-        """Whether someone may register a server, or have it started.
+        """Check that a server may be registered, or started.
 
         Raises:
             ServerNotAllowed: they may not; the message says whom to ask.
-            BadInput: nobody may, as it is written; no secret is shown.
+            BadInput: no one may, as it is written; no secret is shown.
         """
         if server.command is not None or server.transport == "stdio" or server.args:
             self._check_program(server, is_admin=is_admin)
@@ -157,7 +156,7 @@ class ServerPolicy:
 
 
 def _command(line: str) -> tuple[str, ...]:
-    """The words of a command line that users may begin with."""
+    """Return the words of a command line that users may begin with."""
     try:
         words = tuple(shlex.split(line))
     except ValueError:
@@ -203,7 +202,7 @@ def _check_headers(headers: Mapping[str, SecretStr]) -> None:
 
 
 def _refuse_variables(server: NewServer | ServerSpec) -> None:
-    """Nothing is filled in on a server, so what looks like it would be sent as it stands."""
+    """Refuse variables: a server expands none, so they would be sent literally."""
     for where, text in _texts(server):
         _, begin, after = text.partition("${")
         if (begin and "}" in after) or _VARIABLE.search(text):

@@ -1,6 +1,6 @@
-"""What someone says of a server to register it, and whether that does. Pure.
+"""Registrations of MCP servers: their fields, checks and aliases. Pure.
 
-What a policy allows is another matter (`policy.py`). Above: `servers.py`, `config_files.py`.
+The policy is checked elsewhere (`policy.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewServer:
-    """A server to register. Knows its secrets and shows none of them."""
+    """A server to register. Its secrets are not shown by `repr`."""
 
     name: str
     scope: Scope
@@ -61,11 +61,11 @@ class NewServer:
     """Shared servers' changed tools wait for a look, a user's own are taken."""
     disabled: bool = False
     read_only_tools: tuple[str, ...] = ()
-    """Of a configuration file's server: tools that only read, as whoever wrote it confirms."""
+    """Of a configuration file's server: tools that only read, as its author confirms."""
 
 
 class ServerFields(TypedDict, total=False):
-    """What is said of a server; what is left out stays as it is, or is the usual."""
+    """Fields of a server in a request; omitted fields stay as they are, or get the default."""
 
     alias: str
     transport: Transport
@@ -86,13 +86,13 @@ class ServerFields(TypedDict, total=False):
 
 
 class ServerChanges(ServerFields, total=False):
-    """What to change; what is left out stays. `env` and `headers` replace all there were."""
+    """Changes to a server; omitted fields stay. `env` and `headers` are replaced as a whole."""
 
     name: str
 
 
 def spec_of(new: NewServer, *, server_id: str, alias: str) -> ServerSpec:
-    """The server as it will be.
+    """Return the spec of a new server.
 
     Raises:
         BadInput: a value does not do; the message says which and shows no secret.
@@ -131,7 +131,7 @@ def _transport(transport: Transport, command: str | None) -> Transport:
 
 
 def check(spec: ServerSpec) -> None:
-    """Whether a server can be kept and reached as it is described.
+    """Check that a server can be stored and reached as described.
 
     Raises:
         BadInput: it cannot; the message says which value does not do and shows no secret.
@@ -152,7 +152,7 @@ def check(spec: ServerSpec) -> None:
 
 
 def check_name(name: str) -> None:
-    """Whether a server may be called so.
+    """Check a server's name.
 
     Raises:
         BadInput: it may not.
@@ -168,7 +168,7 @@ def check_name(name: str) -> None:
 
 
 def alias_for(name: str, taken: Collection[str] = ()) -> str:
-    """What a server's tools may begin with, made of its name; not one of those taken."""
+    """Derive from its name an alias for a server's tools that is not taken."""
     plain = unicodedata.normalize("NFKD", name)
     alias = re.sub(r"_{2,}", "_", _NOT_IN_ALIAS.sub("_", plain)).strip("_-")[:MAX_ALIAS].strip("_-")
     alias = alias or f"s_{hashlib.sha256(name.encode()).hexdigest()[:6]}"
@@ -193,7 +193,7 @@ def _check_whose(spec: ServerSpec) -> None:
 
 
 def _check_way(spec: ServerSpec) -> None:
-    """Either a program or an address, and a transport that fits it."""
+    """Check that there is either a command or a url, with a matching transport."""
     if (spec.command is None) == (spec.url is None):
         raise BadInput(f"Server {spec.name!r} needs a command or a url, and not both.")
     is_program = spec.command is not None

@@ -1,7 +1,6 @@
-"""Servers as rows: what is kept in the open, what is sealed, and how both are read.
+"""The rows of MCP servers: plain columns, sealed secrets, and the reading of both.
 
-Each secret is sealed by itself and bound to its place, so that a row copied elsewhere opens
-nothing. Above: `servers.py`. Below: `identity/sealing.py`, `storage/`.
+Each secret is sealed by itself and bound to its place, so a row copied elsewhere cannot be opened.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _COLUMNS: Mapping[str, str] = {
     "on_change": "on_change",
     "disabled": "disabled",
 }
-"""Where each field of a `ServerSpec` is kept."""
+"""The column of each field of a `ServerSpec`."""
 _OWNED_BY = mcp_server_secrets.c.owner_user_id == bindparam("owner")
 _IS_SERVER = mcp_server_secrets.c.server_id == bindparam("wanted")
 _FORGET = delete(mcp_server_secrets).where(
@@ -87,7 +86,7 @@ _THEIR_SECRETS = (
 
 @dataclass(frozen=True, slots=True)
 class StoredServer:
-    """A server's row with its sealed secrets: everyone's, and a user's own."""
+    """A server's row with its sealed secrets: the shared ones, and a user's own."""
 
     row: Row[Any]
     shared: tuple[Row[Any], ...] = field(default=(), repr=False)
@@ -98,7 +97,7 @@ class StoredServer:
 
 
 def read_one(connection: Connection, server_id: str) -> StoredServer | None:
-    """A server with everyone's secrets."""
+    """Read a server with its shared secrets."""
     row = connection.execute(_SERVER, {"wanted": server_id}).first()
     if row is None:
         return None
@@ -106,7 +105,7 @@ def read_one(connection: Connection, server_id: str) -> StoredServer | None:
 
 
 def read_where(connection: Connection, given: Mapping[str, str]) -> list[StoredServer]:
-    """The servers whose columns have these values, with everyone's secrets."""
+    """Read the servers whose columns have these values, with their shared secrets."""
     fits = [mcp_servers.c[name] == value for name, value in given.items()]
     rows = connection.execute(_SERVERS.where(*fits)).all()
     sealed = connection.execute(
@@ -118,7 +117,7 @@ def read_where(connection: Connection, given: Mapping[str, str]) -> list[StoredS
 
 
 def read_effective(connection: Connection, user_id: str, tenant_id: str) -> list[StoredServer]:
-    """What a user has, the nearest last, with their own secrets beside everyone's."""
+    """Read a user's servers, the nearest last, with shared secrets and the user's own."""
     whose = {"user": user_id, "tenant": tenant_id}
     rows = connection.execute(_EFFECTIVE, whose).all()
     sealed = connection.execute(_THEIR_SECRETS, whose).all() if rows else ()
@@ -139,24 +138,24 @@ def _with_secrets(rows: Sequence[Row[Any]], sealed: Sequence[Row[Any]]) -> list[
 
 
 def columns_of(spec: ServerSpec) -> dict[str, Any]:
-    """What is kept of a server in the open."""
+    """Return the plain columns of a server."""
     values = {column: getattr(spec, name) for name, column in _COLUMNS.items()}
     return {**values, "args": list(spec.args)}
 
 
 def changed_columns(spec: ServerSpec) -> dict[str, Any]:
-    """What is kept of a server that was there."""
+    """Return the columns to update for a changed server."""
     return {**columns_of(spec), "config_version": spec.config_version}
 
 
 def unconnected_columns(spec: ServerSpec) -> dict[str, Any]:
-    """How a server is that nobody has connected to as it is registered."""
+    """Return the status columns of a server that has not been connected to."""
     status = "disabled" if spec.disabled else "idle"
     return {"status": status, "status_reason": "", "fail_count": 0, "next_retry_at": None}
 
 
 def new_columns(spec: ServerSpec, *, by: str, at: datetime) -> dict[str, Any]:
-    """The row of a server that nobody has connected to."""
+    """Return the columns of a new server."""
     return {
         **columns_of(spec),
         **unconnected_columns(spec),
@@ -170,7 +169,7 @@ def new_columns(spec: ServerSpec, *, by: str, at: datetime) -> dict[str, Any]:
 
 
 def template_columns(connection: Connection, spec: ServerSpec) -> dict[str, Any]:
-    """Which version of its template a server is made of.
+    """Return the version of the template a server is filled from.
 
     Raises:
         BadInput: there is no such template, or it starts something else.
@@ -184,23 +183,23 @@ def template_columns(connection: Connection, spec: ServerSpec) -> dict[str, Any]
     return {"template_version": template.version}
 
 
-def spec_from(kept: StoredServer, box: SecretBox, *, user_id: str = "") -> ServerSpec:
-    """The server with its secrets, and with the user's own in place of everyone's.
+def spec_from(stored: StoredServer, box: SecretBox, *, user_id: str = "") -> ServerSpec:
+    """Return the server with its secrets, of which the user's own take precedence.
 
     One whose secrets cannot be opened is disabled, and named in the log. So is one whose template
     is gone or starts something else by now.
     """
-    row = kept.row
+    row = stored.row
     values: dict[str, Any] = {name: getattr(row, column) for name, column in _COLUMNS.items()}
     spec = ServerSpec(**values, args=tuple(row.args), config_version=row.config_version)
     if row.template_id is not None and row.template_now != row.template_version:
         spec = replace(spec, disabled=True)
     try:
-        env, headers = unseal(box, kept.shared)
-        if kept.own:
-            own_env, own_headers = unseal(box, kept.own)
+        env, headers = unseal(box, stored.shared)
+        if stored.own:
+            own_env, own_headers = unseal(box, stored.own)
             env, headers = env | own_env, _with_own(headers, own_headers)
-            spec = _as_users_own(spec, kept.own)
+            spec = _as_users_own(spec, stored.own)
     except Misconfigured as error:
         logger.warning("MCP server %s is left out: %s", spec.label, error.message)
         return replace(spec, disabled=True)
@@ -210,13 +209,13 @@ def spec_from(kept: StoredServer, box: SecretBox, *, user_id: str = "") -> Serve
 def _with_own(
     shared: Mapping[str, SecretStr], own: Mapping[str, SecretStr]
 ) -> dict[str, SecretStr]:
-    """Headers have one value whatever the case of their names: the user's own."""
+    """Merge headers regardless of case; the user's own take precedence."""
     given = {name.lower() for name in own}
     return {name: value for name, value in shared.items() if name.lower() not in given} | dict(own)
 
 
 def _as_users_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
-    """With credentials of one's own the connection is one's own, and new when they are."""
+    """Make the connection the user's own, and a new one whenever the credentials change."""
     sealed = "".join(sorted(row.ciphertext for row in own))  # another at each sealing
     which = int(hashlib.sha256(sealed.encode()).hexdigest()[:12], 16)
     return replace(
@@ -229,7 +228,7 @@ def _as_users_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
 def unseal(
     box: SecretBox, rows: Iterable[Row[Any]]
 ) -> tuple[dict[str, SecretStr], dict[str, SecretStr]]:
-    """The environment and the headers of sealed rows.
+    """Return the environment and the headers in sealed rows.
 
     Raises:
         Misconfigured: one was sealed with another key or for another place.
@@ -251,7 +250,7 @@ def put_secrets(
     *,
     at: datetime,
 ) -> None:
-    """Put other secrets in place of all of their kinds."""
+    """Replace all secrets of the given kinds."""
     for kind, secrets in given.items():
         connection.execute(_FORGET, {"wanted": server_id, "owner": owner, "of_kind": kind})
         rows = [
@@ -274,7 +273,7 @@ def _seal_binding(server_id: str, owner: str, kind: str, name: str) -> str:
 
 
 def status_columns(status: ConnectionStatus) -> dict[str, Any]:
-    """What is kept of how a connection is."""
+    """Return the columns of a connection's status."""
     return {
         "status": status.state,
         "status_reason": storable(status.reason)[:_MAX_REASON],
@@ -287,7 +286,7 @@ def status_columns(status: ConnectionStatus) -> dict[str, Any]:
 
 
 def _short(info: JsonObject | None) -> JsonObject | None:
-    """What a server says of itself, as far as that is short text."""
+    """Return the server's description of itself, short texts only."""
     if info is None:
         return None
     texts = ((name, info.get(name)) for name in _INFO)
@@ -306,7 +305,7 @@ STATUS = select(
 
 
 def status_from(row: Any) -> ConnectionStatus:  # Any: a row of `STATUS`
-    """How a connection was last seen."""
+    """Return the stored status of a connection."""
     return ConnectionStatus(
         state=row.status,
         reason=row.status_reason,

@@ -1,23 +1,9 @@
-"""The servers that are registered, whoever's they are, with their secrets.
+"""Registered MCP servers in the database: the store, a cache by user, and the last statuses.
 
-Secrets go in and come back only inside a `ServerSpec`, for connecting; rows hold them sealed. Every
-change counts up one version, which tells processes to read again. Not here: whether a policy allows
-a server, servers of a configuration file. Above: `hub.py`, `service.py`. Below: `registration.py`,
-`server_rows.py`, `storage/`.
-
-Which servers each user has, known without asking the database.
-
-A process keeps the shared servers and who has any of their own, and reads again when the version in
-the database has grown. So a run of someone who has no server costs a look into a set. A user's own
-servers, with their secrets, are read when they are first needed and forgotten with the next
-version. Servers of configuration files stand below all others. Above: `hub.py`. Below:
-`servers.py`.
-
-Writes down how servers are, when that changes, for processes and people that do not hold them.
-
-A server that is lost or does not answer is logged, too. Nobody waits for the writing: of several
-changes in a row the last is written. A connection that is one user's own to a shared server says
-nothing about the server. Above: `hub.py`. Below: `servers.py`.
+Secrets are passed only inside a `ServerSpec`; rows hold them sealed. Every change increments one
+version, which makes processes read again. `ServerDirectory` caches the shared servers and which
+users have their own, so a run of a user without servers costs one look-up in a set. `StatusWriter`
+stores statuses in the background, for processes and people without the connection.
 """
 
 from __future__ import annotations
@@ -91,7 +77,7 @@ _OWNERS = (
 
 
 class ServerStore:
-    """All servers of an installation but those of configuration files."""
+    """All servers of an installation except those of configuration files."""
 
     def __init__(self, database: Database, *, secret_key: SecretStr | None = None) -> None:
         self._db = database
@@ -101,30 +87,30 @@ class ServerStore:
     # -- reading --------------------------------------------------------------------------------
 
     async def version(self) -> int:
-        """How often anything was changed: servers, credentials, tools, keys' lists."""
+        """Return the version: how often servers, credentials, tools or keys' lists changed."""
         return await self._db.read(version_of)
 
     async def owners(self) -> frozenset[str]:
-        """Who has a server of their own, or credentials of their own for a shared one."""
+        """Return the users with servers of their own, or own credentials for a shared one."""
         return await self._db.read(lambda c: frozenset(c.execute(_OWNERS).scalars()))
 
     async def get(self, server_id: str) -> ServerSpec:
-        """The server of that id.
+        """Return the server with the id.
 
         Raises:
             ServerNotFound: there is none.
         """
         if not server_id or len(server_id) > 64 or not is_storable(server_id):
             raise server_not_found(server_id)
-        kept = await self._db.read(lambda c: read_one(c, server_id))
-        if kept is None:
+        stored = await self._db.read(lambda c: read_one(c, server_id))
+        if stored is None:
             raise server_not_found(server_id)
-        return spec_from(kept, await self.secret_box())
+        return spec_from(stored, await self.secret_box())
 
     async def find(
         self, *, scope: Scope, name: str, user_id: str = "", tenant_id: str = ""
     ) -> ServerSpec:
-        """The server of that name in its scope.
+        """Return the server with the name in its scope.
 
         Raises:
             ServerNotFound: there is none.
@@ -141,35 +127,34 @@ class ServerStore:
         tenant_id: str | None = None,
         user_id: str | None = None,
     ) -> builtins.list[ServerSpec]:
-        """The servers that fit, by scope and name."""
+        """Return the matching servers, by scope and name."""
         wanted = {"scope": scope, "tenant_id": tenant_id, "user_id": user_id}
         given = {name: value for name, value in wanted.items() if value is not None}
         found = await self._db.read(lambda c: read_where(c, given))
         return self._specs(found, await self.secret_box())
 
     async def count(self, *, user_id: str) -> int:
-        """How many servers the user has registered."""
+        """Return how many servers the user has registered."""
         return await self._db.read(lambda c: _count(c, user_id))
 
     async def all_for(self, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
-        """Everyone's servers, the tenant's and the user's own: the nearest to the user last.
+        """Return the shared servers, the tenant's and the user's own, the nearest last.
 
-        Where the user has credentials of their own they are filled in. Disabled ones are there, and
-        say so.
+        The user's own credentials are filled in. Disabled servers are included.
         """
         found = await self._db.read(lambda c: read_effective(c, user_id, tenant_id or ""))
         box = await self.secret_box()
-        return [spec_from(kept, box, user_id=user_id) for kept in found]
+        return [spec_from(stored, box, user_id=user_id) for stored in found]
 
     async def effective(self, *, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
-        """As `all_for`, by name: of one name the server that is nearest to the user."""
+        """As `all_for`, sorted by name: of equal names the server nearest to the user."""
         by_name = {spec.name: spec for spec in await self.all_for(user_id, tenant_id)}
         return [by_name[name] for name in sorted(by_name)]
 
     async def credentials(
         self, server_id: str, *, user_id: str
     ) -> tuple[Mapping[str, SecretStr], Mapping[str, SecretStr]]:
-        """The headers and the environment a user brings to a shared server."""
+        """Return the user's own headers and environment for a shared server."""
         wanted = {"wanted": server_id, "owner": user_id}
         rows = await self._db.read(lambda c: c.execute(SECRETS_OF, wanted).all())
         with suppress(Misconfigured):  # sealed with another key: to be entered again
@@ -180,7 +165,7 @@ class ServerStore:
     # -- writing --------------------------------------------------------------------------------
 
     async def create(self, new: NewServer, *, by: str, most: int | None = None) -> ServerSpec:
-        """Register a server; `most` is how many a user may have of their own.
+        """Register a server; `most` is how many of their own a user may have.
 
         Raises:
             BadInput: a value does not do; the message says which.
@@ -212,7 +197,7 @@ class ServerStore:
         return replace(spec, alias=alias)
 
     async def update(self, server_id: str, changes: ServerChanges, *, by: str) -> ServerSpec:
-        """Change a server; what is left out stays, its secrets too.
+        """Change a server; omitted fields stay, secrets too.
 
         Raises:
             ServerNotFound: there is none.
@@ -223,10 +208,10 @@ class ServerStore:
 
         def unit(connection: Connection) -> ServerSpec:
             version = hold(connection)
-            kept = read_one(connection, server_id)
-            if kept is None:
+            stored = read_one(connection, server_id)
+            if stored is None:
                 raise server_not_found(server_id)
-            spec = _apply_changes(spec_from(kept, box), kept, changes)
+            spec = _apply_changes(spec_from(stored, box), stored, changes)
             if "alias" in changes:
                 _free_alias(connection, spec, spec.alias)
             values = {**changed_columns(spec), "updated_by": by, "updated_at": at}
@@ -239,7 +224,7 @@ class ServerStore:
             )
             put_secrets(connection, box, server_id, "", _secret_changes(changes), at=at)
             count_up(connection)
-            if spec.alias != kept.row.alias:
+            if spec.alias != stored.row.alias:
                 expose_anew(connection, spec, version)
             return spec
 
@@ -249,7 +234,7 @@ class ServerStore:
             raise _name_taken(changes.get("name", "")) from None
 
     async def delete(self, server_id: str) -> None:
-        """Forget a server with its secrets and its tools; calls stay on record.
+        """Delete a server with its secrets and its tools; the call log stays.
 
         Raises:
             ServerNotFound: there is none.
@@ -263,7 +248,7 @@ class ServerStore:
         await self._db.write(unit)
 
     async def delete_of_user(self, user_id: str) -> int:
-        """Forget all servers and credentials of a user who is gone; how many servers."""
+        """Delete all servers and credentials of a user, and return how many servers."""
         servers = select(mcp_servers.c.server_id).where(mcp_servers.c.user_id == user_id)
         own = delete(mcp_server_secrets).where(mcp_server_secrets.c.owner_user_id == user_id)
 
@@ -287,7 +272,7 @@ class ServerStore:
         headers: Mapping[str, SecretStr],
         env: Mapping[str, SecretStr],
     ) -> None:
-        """Keep what a user brings to a shared server, in place of what they brought before.
+        """Replace the user's own credentials for a shared server.
 
         Raises:
             ServerNotFound: there is no such shared server.
@@ -297,10 +282,10 @@ class ServerStore:
 
         def unit(connection: Connection) -> None:
             hold(connection)
-            kept = read_one(connection, server_id)
-            if kept is None or kept.row.scope == "user" or not user_id:
+            stored = read_one(connection, server_id)
+            if stored is None or stored.row.scope == "user" or not user_id:
                 raise server_not_found(server_id)
-            check(replace(spec_from(kept, box), headers=headers, env=env))
+            check(replace(spec_from(stored, box), headers=headers, env=env))
             secrets: dict[SecretKind, Any] = {"env": env, "header": headers}
             put_secrets(connection, box, server_id, user_id, secrets, at=at)
             count_up(connection)
@@ -312,25 +297,25 @@ class ServerStore:
     async def note_status(
         self, server_id: str, status: ConnectionStatus, *, version: int | None = None
     ) -> None:
-        """Keep how a server's connection is now.
+        """Store the status of a server's connection.
 
         Nothing if the server is gone, or if it is not registered in that version any more.
         """
         values = status_columns(status)
-        told = update(mcp_servers).where(mcp_servers.c.server_id == server_id).values(values)
+        statement = update(mcp_servers).where(mcp_servers.c.server_id == server_id).values(values)
         if version is not None:
-            told = told.where(mcp_servers.c.config_version == version)
-        await self._db.write(lambda c: c.execute(told).rowcount, is_durable=False)
+            statement = statement.where(mcp_servers.c.config_version == version)
+        await self._db.write(lambda c: c.execute(statement).rowcount, is_durable=False)
 
     async def last_status(self, server_id: str) -> ConnectionStatus | None:
-        """How a server's connection was last seen, by any process; None if there is no server."""
+        """Return the last status any process stored; None if there is no such server."""
         row = await self._db.read(lambda c: c.execute(STATUS, {"wanted": server_id}).first())
         return None if row is None else status_from(row)
 
     # -- inside ---------------------------------------------------------------------------------
 
     async def secret_box(self) -> SecretBox:
-        """What seals the secrets of this installation's servers."""
+        """Return the box that seals the servers' secrets."""
         if self._box is None:
             self._box = await secret_box(self._db, purpose="mcp servers", key=self._secret_key)
         return self._box
@@ -338,12 +323,12 @@ class ServerStore:
     def _specs(
         self, found: builtins.list[StoredServer], box: SecretBox
     ) -> builtins.list[ServerSpec]:
-        specs = [spec_from(kept, box) for kept in found]
+        specs = [spec_from(stored, box) for stored in found]
         return sorted(specs, key=lambda s: (s.scope, s.tenant_id, s.user_id, s.name))
 
 
 def server_not_found(wanted: str) -> ServerNotFound:
-    """There is no such server."""
+    """Return the error for an unknown server."""
     return ServerNotFound(f"There is no MCP server {wanted[:80]!r}. List the servers to see them.")
 
 
@@ -372,10 +357,10 @@ def _check_room(connection: Connection, user_id: str, most: int) -> None:
 
 
 def _free_alias(connection: Connection, spec: ServerSpec, wanted: str | None) -> str:
-    """An alias that no other server of the same people has.
+    """Return an alias that no other server of the same owner has.
 
     Raises:
-        Conflict: the one that was asked for is taken.
+        Conflict: the requested one is taken.
     """
     others = select(mcp_servers.c.alias).where(
         mcp_servers.c.scope == spec.scope,
@@ -391,11 +376,11 @@ def _free_alias(connection: Connection, spec: ServerSpec, wanted: str | None) ->
     return wanted
 
 
-def _apply_changes(spec: ServerSpec, kept: StoredServer, changes: ServerChanges) -> ServerSpec:
-    """The server as it will be. What could not be opened is neither used nor lost."""
+def _apply_changes(spec: ServerSpec, stored: StoredServer, changes: ServerChanges) -> ServerSpec:
+    """Return the changed server. Secrets that cannot be opened are neither used nor lost."""
     values: dict[str, Any] = dict(changes)
-    values.setdefault("disabled", kept.row.disabled)
-    new = replace(spec, **values, config_version=kept.row.config_version + 1)
+    values.setdefault("disabled", stored.row.disabled)
+    new = replace(spec, **values, config_version=stored.row.config_version + 1)
     if new.command is not None and new.transport == "auto":
         new = replace(new, transport="stdio")
     check(new)
@@ -427,12 +412,12 @@ def _now() -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
-_KEPT_USERS = 1_000
+_CACHED_USERS = 1_000
 Specs = tuple[ServerSpec, ...]
 
 
 class ServerDirectory:
-    """The servers of an installation, by who may use them."""
+    """The servers of an installation by user, cached."""
 
     def __init__(self, store: ServerStore) -> None:
         self._store = store
@@ -446,32 +431,32 @@ class ServerDirectory:
 
     @property
     def shared(self) -> Specs:
-        """Servers of the installation and then of tenants, disabled ones too."""
+        """Servers of the installation and then of tenants, disabled ones included."""
         return self._shared
 
     @property
     def files(self) -> Specs:
-        """Servers of configuration files: the installation's, and above them the person's."""
+        """Servers of configuration files; the user's own file overrides the installation's."""
         found = {spec.name: spec for spec in (*self._defaults, *self._files)}
         return tuple(found.values())
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody has any server."""
+        """Whether no user has any server."""
         return not (self._shared or self._owners or self._defaults or self._files)
 
     def put_defaults(self, specs: Sequence[ServerSpec]) -> None:
-        """Put in place what the installation's file has."""
+        """Set the servers of the installation's file."""
         self._defaults = tuple(specs)
         self._of_users = OrderedDict()
 
     def put_files(self, specs: Sequence[ServerSpec]) -> None:
-        """Put a person's files' servers in place of those there were."""
+        """Replace the servers of the user's own files."""
         self._files = tuple(specs)
         self._of_users = OrderedDict()
 
     async def refresh(self) -> bool:
-        """Read again if anything has changed; whether it has.
+        """Read again if anything changed, and return whether it did.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -489,26 +474,26 @@ class ServerDirectory:
             return True
 
     def has_none(self, user_id: str, tenant_id: str | None) -> bool:
-        """Whether the user surely has no server at all."""
+        """Whether the user certainly has no server."""
         if self._files or self._defaults or user_id in self._owners:
             return False
         return not any(_is_for(spec, tenant_id) for spec in self._shared)
 
     async def all_for(self, user_id: str, tenant_id: str | None) -> Specs:
-        """All servers there are for the user, disabled ones too, the nearest to them last.
+        """Return all of the user's servers, disabled ones included, the nearest last.
 
         Raises:
             StorageUnavailable: the database does not answer.
         """
         key = (user_id, tenant_id)
-        kept = self._of_users  # of this version: what is read now is not kept for a later one
-        known = kept.get(key)
+        cache = self._of_users  # of this version, also if another is read meanwhile
+        known = cache.get(key)
         if known is None:
             known = await self._read(user_id, tenant_id)
-            kept[key] = known
-            while len(kept) > _KEPT_USERS:
-                kept.popitem(last=False)
-        kept.move_to_end(key)
+            cache[key] = known
+            while len(cache) > _CACHED_USERS:
+                cache.popitem(last=False)
+        cache.move_to_end(key)
         return known
 
     async def _read(self, user_id: str, tenant_id: str | None) -> Specs:
@@ -528,7 +513,7 @@ _PAUSE_SECONDS = 1.0
 
 
 class StatusWriter:
-    """The last status of each server, on its way to the database."""
+    """Writes the last status of each server to the database."""
 
     def __init__(self, store: ServerStore) -> None:
         self._store = store
@@ -537,15 +522,15 @@ class StatusWriter:
         self._writer: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start writing."""
         self._writer = asyncio.create_task(self._write(), name="mcp-statuses")
 
     async def aclose(self) -> None:
-        """Stop; what is not written is known again when someone connects."""
+        """Stop; unwritten statuses are known again after the next connection."""
         await cancel_all([self._writer])
 
     def note(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
-        """A connection is in another state."""
+        """Record a status, unless it is a user's own connection to a shared server."""
         log_failure(spec, status)
         if spec.scope == "file" or (key.principal != _SHARED and spec.scope != "user"):
             return
@@ -576,7 +561,7 @@ class StatusWriter:
 
 
 def log_failure(spec: ServerSpec, status: ConnectionStatus) -> None:
-    """Say so if a server is not reached; the first failure in a row is a warning."""
+    """Log a server that cannot be reached; the first failure in a row is a warning."""
     if status.status == "error":
         level = logging.INFO if status.fail_count > 1 else logging.WARNING
         logger.log(level, "MCP server %s is not reached: %s", spec.label, status.reason)

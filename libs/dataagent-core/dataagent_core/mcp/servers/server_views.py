@@ -1,16 +1,7 @@
-"""What someone asks of a server's registration, made complete. Pure.
+"""Requests about MCP servers completed, servers as clients see them, and connection tests.
 
-Secrets are shown as `••••`; who sends that back keeps what is stored. A server has an address or a
-command, so who names the one gives up the other. Above: `service.py`, `administration.py`.
-
-A server as people see it: how it is reached, how it is, and which tools it has.
-
-Above: `service.py`, `administration.py`, `trial.py`. Below: `hub.py`.
-
-Trying a server out: connect as a user's sessions would, and tell how it went.
-
-The first answer counts, a failure too; nobody waits for a second try. Above: `service.py`,
-`administration.py`. Below: `hub.py`.
+Secrets are shown as `••••`; a client that sends the mask back keeps the stored value. A server has
+either an address or a command, so setting one clears the other.
 """
 
 from __future__ import annotations
@@ -38,7 +29,7 @@ _CONNECTION_FIELDS = ("transport", "command", "args", "cwd", "env", "url", "head
 
 
 def complete_fields(sent: ServerFields, stored: ServerSpec | None = None) -> ServerFields:
-    """The fields with stored secrets in place of masks, and one way to reach the server.
+    """Replace masks by stored secrets, and reduce the fields to one way to reach the server.
 
     Raises:
         BadInput: a mask stands for something that is not stored.
@@ -56,23 +47,23 @@ def complete_fields(sent: ServerFields, stored: ServerSpec | None = None) -> Ser
 
 
 def changes_connection(old: ServerSpec, new: ServerSpec) -> bool:
-    """Whether a change concerns what is started or connected to."""
+    """Whether a change affects what is started or connected to."""
     return any(getattr(old, name) != getattr(new, name) for name in _CONNECTION_FIELDS)
 
 
 def apply_fields(spec: ServerSpec, fields: ServerFields) -> ServerSpec:
-    """The server as it will be."""
+    """Return the server with the fields changed."""
     values: dict[str, Any] = dict(fields)  # Any: a field of each type
     return replace(spec, **values)
 
 
 def mask_secrets(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
-    """The names of secrets, each with a mask."""
+    """Return the names of secrets, each with a mask."""
     return dict.fromkeys(secrets, MASK)
 
 
 def mask_url(url: str | None) -> str | None:
-    """An address without what may be secret in it: login and values of its query."""
+    """Mask what may be secret in an address: the login and the query's values."""
     if url is None:
         return None
     try:
@@ -103,14 +94,14 @@ def _restore_secrets(
 
 
 def _restore_url(shown: str, stored: str | None) -> str:
-    """The stored address that was shown so."""
+    """Return the stored address, if the masked one is its mask."""
     if stored is None or mask_url(stored) != shown:
         raise BadInput(f"The address has {MASK} in it and is not the stored one. Send all of it.")
     return stored
 
 
 def _single_endpoint(fields: ServerFields, stored: ServerSpec | None) -> ServerFields:
-    """With an address no command, with a command no address."""
+    """Clear the command of a server with an address, and the address of one with a command."""
     has_command, has_url = bool(fields.get("command")), bool(fields.get("url"))
     if has_command and not has_url:
         if fields.get("transport", "auto") == "auto":
@@ -125,7 +116,7 @@ def _single_endpoint(fields: ServerFields, stored: ServerSpec | None) -> ServerF
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """A server as someone sees it: how it is, and which tools it has."""
+    """A server with its status and tools."""
 
     spec: ServerSpec
     status: ConnectionStatus
@@ -136,7 +127,7 @@ class ServerView:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of trying a server out."""
+    """The result of a connection test."""
 
     view: ServerView
     is_ready: bool
@@ -146,13 +137,13 @@ class Trial:
 async def view_of(
     hub: McpHub, spec: ServerSpec, *, user_id: str, has_credentials: bool = False
 ) -> ServerView:
-    """A server with its status and its tools."""
+    """Return a server with its status and tools."""
     status = await hub.status_of(spec, user_id=user_id)
     return ServerView(spec, status, await tools_of(hub, spec), has_credentials)
 
 
 async def tools_of(hub: McpHub, spec: ServerSpec) -> tuple[CatalogueTool, ...]:
-    """A server's tools; of one that nobody has connected to here, as they were last seen."""
+    """Return a server's tools; if it is not connected here, as last stored."""
     found = hub.catalogue.tools_of(spec.server_id)
     if not found and spec.scope == "user":
         found = await hub.catalogue.list(server_id=spec.server_id)
@@ -164,7 +155,7 @@ _FAILING = frozenset({"backoff", "auth_required"})
 
 
 async def run_trial(hub: McpHub, spec: ServerSpec, *, user_id: str) -> Trial:
-    """Connect to a server, and say how it went.
+    """Connect as a user's session would, and report the first outcome.
 
     Raises:
         TooManyServers: the user has as many connections as they may.
@@ -185,7 +176,7 @@ async def run_trial(hub: McpHub, spec: ServerSpec, *, user_id: str) -> Trial:
 async def _fresh_connection(
     hub: McpHub, spec: ServerSpec, *, user_id: str, session_id: str
 ) -> ServerConnection:
-    """The user's connection; in place of one of their own that fails, a new one."""
+    """Return the user's connection; one of their own that is failing is replaced."""
     connection = hub.pool.lease(spec, user_id=user_id, session_id=session_id)
     principal = connection.key.principal
     if connection.status.state in _FAILING and principal != _SHARED:

@@ -1,10 +1,9 @@
-"""A user's MCP servers, as people see and change them: list, add, change, remove, try out.
+"""A user's MCP servers: list, add, change, remove and test.
 
-Everyone has their own, up to a limit; administrators may do the same for any user, and no one else.
-Beside one's own stand the shared ones (`administration.py`), which are not theirs to change: a user
-may bring credentials of their own for them. A changed registration holds from the next session on,
-a removed or disabled one is gone at once (`session_servers.py`). Above: the server's routes. Below:
-`hub.py`, which knows what is connected, `servers.py`, `policy.py`, `templates.py`.
+Users have their own servers, up to a limit, and administrators may manage those of any user. Shared
+servers (`administration.py`) cannot be changed here; users may add credentials of their own to
+them. A changed registration applies from the next session on, a removed or disabled one at once
+(`session_servers.py`).
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
 
 
 class McpService:
-    """Users' servers, for people."""
+    """Manages users' MCP servers."""
 
     def __init__(
         self, hub: McpHub, tenancy: Tenancy, *, most_servers: int, timeout_seconds: float
     ) -> None:
-        """`timeout_seconds` is how long connecting may take, of a server that does not say."""
+        """`timeout_seconds` is the default for connecting."""
         self._hub = hub
         self._timeout_seconds = timeout_seconds
         self._tenancy = tenancy
@@ -54,7 +53,7 @@ class McpService:
     async def list_for(
         self, user_id: str, *, asked_by: Principal, is_shared_included: bool = False
     ) -> builtins.list[ServerView]:
-        """The user's own servers, and the shared ones they have if those are asked for, by name.
+        """Return the user's own servers, with the shared ones if requested, by name.
 
         Raises:
             Denied: the caller is neither the user nor an administrator.
@@ -67,7 +66,7 @@ class McpService:
         return [await self._view(spec, user_id) for spec in sorted(found, key=_by_name)]
 
     async def get(self, user_id: str, name: str, *, asked_by: Principal) -> ServerView:
-        """One of them.
+        """Return one of the user's servers.
 
         Raises:
             Denied: the caller is neither the user nor an administrator.
@@ -77,8 +76,8 @@ class McpService:
         return await self._view(await self._usable(user_id, name), user_id)
 
     async def tools_for(self, caller: Principal) -> builtins.list[CatalogueTool]:
-        """The numbered tools the caller may know of: of all shared servers for administrators,
-        else of those they have.
+        """Return the numbered tools the caller may know: for administrators those of all shared
+        servers, else those of their own list.
         """
         if caller.is_admin:
             shared = await self._hub.servers.list()
@@ -100,7 +99,7 @@ class McpService:
         asked_by: Principal,
         parameters: Mapping[str, str] | None = None,
     ) -> ServerView:
-        """Register a server for the user; with a `template_id` its parameters say the rest.
+        """Register a server for the user; with a `template_id` the parameters fill the template.
 
         Raises:
             Denied: the caller is neither the user nor an administrator.
@@ -129,7 +128,7 @@ class McpService:
         asked_by: Principal,
         parameters: Mapping[str, str] | None = None,
     ) -> ServerView:
-        """Change one of the user's own servers; what is left out stays.
+        """Change one of the user's own servers; omitted fields stay.
 
         Raises:
             ServerNotFound: they have none of that name.
@@ -152,7 +151,7 @@ class McpService:
         return await self._view(spec, user_id)
 
     async def remove(self, user_id: str, name: str, *, asked_by: Principal) -> None:
-        """Forget one of the user's own servers with its secrets.
+        """Delete one of the user's own servers with its secrets.
 
         Raises:
             Denied: the caller is neither the user nor an administrator.
@@ -172,10 +171,10 @@ class McpService:
         env: Mapping[str, SecretStr],
         asked_by: Principal,
     ) -> ServerView:
-        """Keep the user's own credentials for a shared server; none at all forgets them.
+        """Store the user's own credentials for a shared server; none deletes them.
 
         Raises:
-            Denied: the caller is not the user; nobody enters another's credentials.
+            Denied: the caller is not the user.
             ServerNotFound: they have no such shared server.
             ServerNotAllowed: a policy keeps them from it.
             BadInput: the server is their own, or takes no such thing.
@@ -198,7 +197,7 @@ class McpService:
         return await self._view(await self._usable(user_id, name), user_id)
 
     async def forget(self, user_id: str) -> None:
-        """Forget all servers and credentials of a user who is gone.
+        """Delete all servers and credentials of a deleted user.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -211,7 +210,7 @@ class McpService:
     # -- trying them out ------------------------------------------------------------------------
 
     async def test(self, user_id: str, name: str, *, asked_by: Principal) -> Trial:
-        """Connect to a server now and list its tools; how that went is the answer.
+        """Connect to a server now, and return how that went.
 
         Raises:
             Denied: the caller is neither the user nor an administrator.
@@ -231,7 +230,7 @@ class McpService:
         return [*by_name.values()]
 
     async def _usable(self, user_id: str, name: str) -> ServerSpec:
-        """The server that has the name for the user, their own or a shared one."""
+        """Return the user's server with the name, own or shared."""
         found = await self._effective(user_id)
         spec = next((each for each in found if each.name == name), None)
         if spec is None:
@@ -247,14 +246,14 @@ class McpService:
     async def _view(self, spec: ServerSpec, user_id: str) -> ServerView:
         has_credentials = False
         if spec.scope != "user":
-            kept = await self._hub.servers.credentials(spec.server_id, user_id=user_id)
-            has_credentials = any(kept)
+            credentials = await self._hub.servers.credentials(spec.server_id, user_id=user_id)
+            has_credentials = any(credentials)
         return await view_of(self._hub, spec, user_id=user_id, has_credentials=has_credentials)
 
     async def _fill_template(
         self, sent: ServerFields, parameters: Mapping[str, str] | None
     ) -> ServerFields:
-        """The fields with a template's command in them, if they name one."""
+        """Return the fields with a template's command, if they name a template."""
         template_id = sent.get("template_id")
         if template_id is None:
             if parameters:
@@ -274,7 +273,7 @@ class McpService:
             raise ServerNotAllowed("MCP is switched off for this organisation.")
 
     async def _most_servers(self, user_id: str) -> int:
-        """How many servers the user may have: the installation's limit, or their tenant's."""
+        """Return how many servers the user may have: their tenant's limit or the installation's."""
         tenant = await self._tenancy.tenant_of(user_id)
         own = None if tenant is None else tenant.max_mcp_servers
         return self._most if own is None else own

@@ -1,9 +1,9 @@
-"""Which MCP servers a session in progress has: those there were when it began.
+"""The MCP servers of a session: those its user had when it began.
 
-A user's own are kept as they were then, sealed like their registration, so that what their user
-changes holds from the next session on, whichever process a session goes on in. Shared servers are
-as administrators have them now. A server that is removed or disabled is gone at once. A session
-that rested begins anew. Above: `caller_context.py`. Below: `servers.py`, `storage/`.
+A user's own servers are stored as they were, sealed like the registration, so that a change applies
+from the next session on, in whichever process the session continues. Shared servers are as
+administrators have configured them now. A server that is removed or disabled leaves at once. A
+session that was idle too long begins anew.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dataagent_core.storage.agent_tables import mcp_servers, mcp_session_servers
 logger = logging.getLogger(__name__)
 IDLE_SECONDS = 3600.0
 _REFRESHES_PER_IDLE_PERIOD = 10
-"""A process writes down that a session is used so often in the time after which it has rested."""
+"""How often per idle period a process stores that a session is used."""
 _MOST_KNOWN = 10_000
 _OF_SESSION = mcp_sessions.c.session_id == bindparam("of_session")
 _USED = select(mcp_sessions.c.session_id).where(
@@ -50,19 +50,19 @@ _REGISTERED = select(mcp_servers.c.server_id).where(
 InitialServers = Mapping[str, ServerSpec | None]
 """The servers a session began with, by id; None: as it is registered now."""
 LastMessageAt = Callable[[], Awaitable[datetime | None]]
-"""When something was last said in a session before the present run; None if nothing was."""
+"""When the session's last message before the present run was sent; None if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedSession:
-    """What this process knows of a session."""
+    """What this process has read of a session."""
 
     initial: InitialServers
     looked_at: float
 
 
 class SessionServers:
-    """The servers of sessions in progress."""
+    """The servers of active sessions."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class SessionServers:
         idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """A session has rested when it was not used for `idle_seconds`."""
+        """A session expires when it is not used for `idle_seconds`."""
         self._db = database
         self._servers = servers
         self._idle_seconds = idle_seconds
@@ -85,10 +85,10 @@ class SessionServers:
         available: Sequence[ServerSpec],
         last_message_at: LastMessageAt | None,
     ) -> tuple[ServerSpec, ...]:
-        """The servers of a run that begins, out of those there are for its user, the nearest last.
+        """Return the servers of a run that begins, out of the user's, the nearest last.
 
-        The first run of a session begins it, with the servers of this moment. If something was said
-        in it lately all the same, its user had no server then: it has none that came later.
+        The first run of a session begins it, with the servers of this moment. If it has a recent
+        message all the same, its user had no server then: servers registered later are left out.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -106,7 +106,7 @@ class SessionServers:
     async def during_run(
         self, session_id: str, available: Sequence[ServerSpec]
     ) -> tuple[ServerSpec, ...]:
-        """The same servers as at the run's beginning, but for those that are gone since.
+        """Return the servers of the run that still exist.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -120,7 +120,7 @@ class SessionServers:
         )
 
     def forget(self, session_id: str) -> None:
-        """The session rests in this process; what it began with is read when it goes on."""
+        """Drop a session from memory; it is read again when it continues."""
         self._known.pop(session_id, None)
 
     def _cache(self, session_id: str, initial: InitialServers) -> None:
@@ -132,7 +132,7 @@ class SessionServers:
     # -- what is stored -------------------------------------------------------------------------
 
     async def _load_active(self, session_id: str) -> InitialServers | None:
-        """What a session began with, which is used now; None if it has rested or never began."""
+        """Return the session's servers and mark it as used; None if it expired or never began."""
         now = datetime.now(UTC)
         values = {"of_session": session_id, "not_before": self._idle_since(now), "at": now}
 
@@ -155,10 +155,10 @@ class SessionServers:
     async def _begin(
         self, session_id: str, specs: Sequence[ServerSpec], last_message_at: LastMessageAt | None
     ) -> InitialServers:
-        """Store what a session begins with."""
+        """Store a session's servers."""
         now = datetime.now(UTC)
-        said_at = None if last_message_at is None else await last_message_at()
-        is_in_progress = said_at is not None and said_at >= self._idle_since(now)
+        message_at = None if last_message_at is None else await last_message_at()
+        is_in_progress = message_at is not None and message_at >= self._idle_since(now)
         initial = {
             spec.server_id: spec if spec.scope == "user" else None
             for spec in specs
@@ -173,7 +173,7 @@ class SessionServers:
             }
             for server_id, spec in initial.items()
         ]
-        wanted = {"wanted": [*initial], "up_to": said_at if is_in_progress else now}
+        wanted = {"wanted": [*initial], "up_to": message_at if is_in_progress else now}
 
         def unit(connection: Connection) -> set[str]:
             connection.execute(_FORGET_RESTED, {"not_before": self._idle_since(now)})
@@ -181,23 +181,23 @@ class SessionServers:
             found = (
                 set(connection.execute(_REGISTERED, wanted).scalars()) if initial else set[str]()
             )
-            if kept := [row for row in rows if row["server_id"] in found]:
-                connection.execute(insert(mcp_session_servers), kept)
+            if stored := [row for row in rows if row["server_id"] in found]:
+                connection.execute(insert(mcp_session_servers), stored)
             return found
 
         try:
-            stored = await self._db.write(unit, is_durable=False)
+            registered = await self._db.write(unit, is_durable=False)
         except IntegrityError:  # it was begun at this moment elsewhere, or a server was removed
             return await self._load_active(session_id) or {}
-        return {server_id: initial[server_id] for server_id in stored}
+        return {server_id: initial[server_id] for server_id in registered}
 
     def _idle_since(self, now: datetime) -> datetime:
-        """Sessions that were last used before it have rested."""
+        """Return the time before which a session's last use means it has expired."""
         return now - timedelta(seconds=self._idle_seconds)
 
 
 def usable_servers(available: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
-    """Of servers with one name the nearest, which is the last; disabled ones left out."""
+    """Drop disabled servers; of equal names the nearest is used, which is the last."""
     nearest = {spec.name: spec for spec in available}
     return tuple(spec for spec in nearest.values() if not spec.disabled)
 
@@ -205,16 +205,16 @@ def usable_servers(available: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
 def servers_in_session(
     initial: InitialServers, available: Sequence[ServerSpec]
 ) -> tuple[ServerSpec, ...]:
-    """Of the servers a session began with those there still are, and a file's as it is now."""
+    """Return the session's servers that still exist, and those of files as they are now."""
     found: dict[str, ServerSpec] = {}
     for spec in available:
         if spec.scope != "file" and spec.server_id not in initial:
             continue
-        kept = initial.get(spec.server_id) or spec
+        current = initial.get(spec.server_id) or spec
         if spec.disabled:
-            found.pop(kept.name, None)
+            found.pop(current.name, None)
         else:
-            found[kept.name] = kept
+            found[current.name] = current
     return tuple(found.values())
 
 

@@ -1,8 +1,7 @@
-"""Programs that users may start as servers: an administrator fixes what, the user fills the rest.
+"""Templates of MCP server programs: an administrator fixes the command, users fill parameters.
 
-A template has a command and arguments in which `{name}` stands for a parameter. A value stays
-inside the argument it is put into, cannot begin an option, and a secret one goes into the
-environment only. Above: `service.py`, `administration.py`. Below: `storage/`.
+`{name}` stands for a parameter in arguments and environment. A value stays inside its argument,
+cannot begin an option, and a secret one goes into the environment only.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _MOST_TEXT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a user fills in."""
+    """A parameter that users fill in."""
 
     name: str
     description: str = ""
@@ -51,7 +50,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTemplate:
-    """A template to keep."""
+    """A template to store."""
 
     name: str
     description: str = ""
@@ -63,13 +62,13 @@ class NewTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template(NewTemplate):
-    """A template that is kept."""
+    """A stored template."""
 
     template_id: str
 
 
 class FilledTemplate(TypedDict):
-    """A template with all its places filled."""
+    """A template with its parameters filled in."""
 
     command: str
     args: tuple[str, ...]
@@ -77,7 +76,7 @@ class FilledTemplate(TypedDict):
 
 
 def fill(template: NewTemplate, values: Mapping[str, str]) -> FilledTemplate:
-    """What is started when a user fills a template so.
+    """Fill a template with a user's values.
 
     Raises:
         BadInput: a value is missing, not asked for, or does not do; no secret is shown.
@@ -98,7 +97,7 @@ def fill(template: NewTemplate, values: Mapping[str, str]) -> FilledTemplate:
 
 
 def check_template(new: NewTemplate) -> None:
-    """Whether a template can be filled in without harm.
+    """Check that a template can be filled in safely.
 
     Raises:
         BadInput: it cannot; the message says why.
@@ -142,7 +141,7 @@ def _check_parameter(parameter: Parameter) -> None:
 
 
 def _matcher(parameter: Parameter) -> jsonschema_rs.Validator:
-    """A matcher that takes no longer than the text is long, as values are users'."""
+    """Compile a pattern to a matcher that runs in linear time, as values are users'."""
     schema = {"type": "string", "pattern": f"^(?:{parameter.pattern})$"}
     try:
         return jsonschema_rs.validator_for(schema, pattern_options=jsonschema_rs.RegexOptions())
@@ -154,7 +153,7 @@ def _matcher(parameter: Parameter) -> jsonschema_rs.Validator:
 
 
 def _check_value(parameter: Parameter, value: str) -> None:
-    """Whether a value may fill a place; says never what it is."""
+    """Check a parameter's value; messages never contain it."""
     named = f"The parameter {parameter.name!r}"
     if not value:
         if parameter.is_required:
@@ -169,7 +168,7 @@ def _check_value(parameter: Parameter, value: str) -> None:
 
 
 def _substitute(text: str, values: Mapping[str, str]) -> str | None:
-    """A text with its places filled; None if it is one place that was left empty."""
+    """Fill in a text; None if it is a single parameter that was left empty."""
     filled = _PLACEHOLDER.sub(lambda place: values.get(place[1], ""), text)
     return filled if filled or not _PLACEHOLDER.fullmatch(text) else None
 
@@ -184,12 +183,12 @@ class TemplateStore:
         self._db = database
 
     async def list(self) -> builtins.list[Template]:
-        """All templates, by name."""
+        """Return all templates, by name."""
         found = await self._db.read(lambda c: c.execute(select(mcp_templates)).all())
         return sorted((_template(row) for row in found), key=lambda each: each.name)
 
     async def get(self, id_or_name: str) -> Template:
-        """The template of that id or name.
+        """Return the template with the id or name.
 
         Raises:
             NotFound: there is none.
@@ -202,7 +201,7 @@ class TemplateStore:
         return _template(row)
 
     async def create(self, new: NewTemplate, *, by: str) -> Template:
-        """Keep a template.
+        """Store a template.
 
         Raises:
             BadInput: it cannot be filled in without harm.
@@ -217,7 +216,7 @@ class TemplateStore:
         return await self.get(template_id)
 
     async def update(self, template_id: str, new: NewTemplate, *, by: str) -> Template:
-        """Put another in its place.
+        """Replace a template.
 
         Servers that were made of the one before are off until someone fills it in anew, unless it
         starts the same.
@@ -245,7 +244,7 @@ class TemplateStore:
         return await self.get(template_id)
 
     async def delete(self, template_id: str) -> None:
-        """Forget a template. Servers that were made of it are off.
+        """Delete a template, which disables the servers filled from it.
 
         Raises:
             NotFound: there is none.

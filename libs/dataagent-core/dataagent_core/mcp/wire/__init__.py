@@ -1,8 +1,7 @@
-"""One live session with a server, over any transport and either protocol era.
+"""Sessions with MCP servers, over any transport and either protocol era.
 
-Only the files of this folder know the `mcp` package and its HTTP client; nothing here knows owners,
-states or retries. Above: `connection.py` opens a `McpSession`, uses it and lets it go in one task.
-The library is loaded when the first session is opened, not when DataAgent starts.
+Only this package imports the `mcp` SDK and its HTTP client; it knows nothing of owners, states or
+retries. The SDK is imported when the first session is opened, not when DataAgent starts.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ async def open_session(
     limits: WireLimits,
     confined: ConfinedCommand | None = None,
 ) -> AsyncGenerator[McpSession]:
-    """A session with the server, as long as the block lasts. Enter and leave it in one task.
+    """Open a session for as long as the block lasts. Enter and leave it in one task.
 
     Raises:
         OpenFailed: there is no session to be had now.

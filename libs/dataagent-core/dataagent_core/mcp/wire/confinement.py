@@ -1,18 +1,14 @@
-"""The wall around a server's process on a machine that serves others: bubblewrap, or nothing runs.
+"""Confines a server's process with bubblewrap, on a machine that serves others.
 
-Inside, the file system can be read but not written, our own data and what other programs left in
-`/tmp` and `/run` are not there, no other process is seen, and there are no privileges to be had. A
-folder of the server's own is its home and can be written. The network is open: most servers exist
-to reach something. How much of the machine it may use is limited (`limits.py`). If we are root
-the process is somebody who owns nothing; its home is then empty at each start, since that user
-could not reach a folder of ours. Only a program that lies where none but root may go is run as root
-without its powers, with the system's secrets hidden.
+Inside, the file system is read-only, our own data and what others left in `/tmp` and `/run` are
+hidden, no other process is visible, and there are no privileges to gain. The server's own folder is
+its home and can be written. The network is open: most servers exist to reach something. If we are
+root the process runs as a user who owns nothing, whose home is empty at each start; only a program
+in a place that none but root can enter runs as root, without capabilities and with the system's
+secrets hidden.
 
-What a program behind the wall may use of the machine: memory, processes, processor time.
-
-Kept by the system for the program and all it starts, in a control group. Where we may not make one
-(an ordinary user without delegation) each process has limits of its own instead, and the program
-steps back for others. Above: `confinement.py`, `process.py`. Below: `sandbox/cgroups.py`.
+Memory, processes and processor time are limited by a control group; where we may not create one,
+each process has limits of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ DEFAULT_LIMITS = SandboxLimits(memory_bytes=1024 * _MIB, cpus=1.0, processes=256
 
 
 class ProcessLimits:
-    """One program's share."""
+    """The limits of one program."""
 
     def __init__(self, limits: SandboxLimits, group: Cgroup | None) -> None:
         self._limits = limits
@@ -44,11 +40,11 @@ class ProcessLimits:
 
     @property
     def cgroup_files(self) -> list[str]:
-        """Files into which the program's first process writes its number."""
+        """Return the files into which the program's first process writes its number."""
         return [] if self._group is None else [str(path) for path in self._group.cgroup_files]
 
     def with_limits(self, command: list[str]) -> list[str]:
-        """The command, with limits of its own where there is no group to keep them."""
+        """Return the command, with per-process limits if there is no control group."""
         if self._group is not None or shutil.which("prlimit") is None:
             return command
         limits = [f"--data={self._limits.memory_bytes}", f"--nproc={self._limits.processes}"]
@@ -56,11 +52,11 @@ class ProcessLimits:
 
     @property
     def hit_process_limit(self) -> bool:
-        """Whether it tried to start more processes than it may."""
+        """Whether it tried to start more processes than allowed."""
         return self._group is not None and self._group.fork_refusals() > 0
 
     def exceeded_limit(self) -> str | None:
-        """What it used too much of, in a sentence; None: nothing that is known."""
+        """Return which limit was exceeded, in a sentence; None if none is known."""
         if self.hit_process_limit:
             return f"The program started more than {self._limits.processes} processes."
         if self._group is not None and self._group.memory_kills():
@@ -68,24 +64,24 @@ class ProcessLimits:
         return None
 
     def release(self) -> None:
-        """Forget it, once the program is gone. Waits for the last of its processes."""
+        """Remove the group once the program has ended, waiting for its last process."""
         if self._group is not None:
             self._group.remove()
 
 
 class ProcessLimiter:
-    """Gives programs their shares."""
+    """Creates the limits of programs."""
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._groups = Cgroups(kind="mcp")
 
     def new(self) -> ProcessLimits:
-        """A share for one program."""
+        """Return the limits for a new program."""
         return ProcessLimits(self._limits, self._groups.make(uuid4().hex, None, self._limits))
 
     def close(self) -> None:
-        """Forget all, once the programs are gone."""
+        """Remove all groups, once the programs have ended."""
         self._groups.close()
 
 
@@ -106,7 +102,7 @@ _MOST_FIRST_LINE = 512
 
 @dataclass(frozen=True, slots=True)
 class ConfinedCommand:
-    """How a command is started behind the wall."""
+    """How a confined command is started."""
 
     command: list[str]
     home: str
@@ -115,19 +111,19 @@ class ConfinedCommand:
 
 
 class Confinement:
-    """Puts commands behind the wall."""
+    """Confines servers' commands."""
 
     def __init__(
         self, homes: Path, *, hidden: Sequence[Path], limiter: ProcessLimiter | None = None
     ) -> None:
-        """Folders of servers' own are made below `homes`; what is below `hidden` is not seen."""
+        """Servers' homes are created below `homes`; what is below `hidden` is not visible."""
         self._homes = homes
         self._limiter = limiter or ProcessLimiter()
         personal = [Path.home() / name for name in _PERSONAL]
         self._hidden = [str(path.resolve()) for path in (*personal, *hidden)]
 
     def confine(self, spec: ServerSpec, key: ConnectionKey) -> ConfinedCommand:
-        """The server's command, for one principal. Makes their folder and their allowance.
+        """Return the server's confined command for one principal, and create their home.
 
         Raises:
             OpenFailed: there is no bubblewrap.
@@ -153,7 +149,7 @@ class Confinement:
         return ConfinedCommand(command, str(home), USER if is_dropped else None, limits)
 
     def close(self) -> None:
-        """Forget the allowances, once no program is left."""
+        """Remove the limits, once no program is running."""
         self._limiter.close()
 
     def _home(self, key: ConnectionKey) -> Path:
@@ -161,7 +157,7 @@ class Confinement:
         return self._homes.resolve() / hashlib.sha256(whose).hexdigest()[:32]
 
     def _view(self, places: Sequence[str], *, is_dropped: bool) -> list[str]:
-        """What is seen, from the whole to the parts. What nobody can reach need not be hidden.
+        """Return the mounts, from the whole to the parts. Unreachable paths need not be hidden.
 
         The program's own `places` are seen, too, unless they are ours to hide.
         """
@@ -205,7 +201,7 @@ def _emptied(paths: Iterable[str], *, is_dropped: bool) -> list[str]:
 
 
 def _places_of(command: str) -> list[str]:
-    """The folders below emptied ones in which a program and what it is run by are installed."""
+    """Return the folders below hidden ones that contain a program or its interpreter."""
     found = shutil.which(command)
     if found is None:
         return []
@@ -220,7 +216,7 @@ def _places_of(command: str) -> list[str]:
 
 
 def _is_world_executable(command: str) -> bool:
-    """Whether anybody may run the program and what it is run by, not only we."""
+    """Whether any user may run the program and its interpreter."""
     found = shutil.which(command)
     if found is None:
         return True  # nobody can
@@ -231,7 +227,7 @@ def _is_world_executable(command: str) -> bool:
 
 
 def _interpreter(script: Path) -> str | None:
-    """The program that a script's first line names."""
+    """Return the program that a script's first line names."""
     try:
         with script.open("rb") as file:
             line = file.readline(_MOST_FIRST_LINE)

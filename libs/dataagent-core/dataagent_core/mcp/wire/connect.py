@@ -1,16 +1,9 @@
-"""Opens a session: picks the transport, agrees on the protocol, follows changes of the tools.
+"""Opens a session: picks the transport, negotiates the protocol, follows changes of the tools.
 
-Enters and leaves everything in the caller's task. Above: `open_session` of this folder.
-
-Lets callers leave at once: that a server should stop is told to it aside, by nobody who waits.
-
-Over HTTP a message may have to wait for the one before it, as long as a server that hangs makes
-that. Above: `connect.py`. Below: a transport's streams. Not for stdio, which waits for no notice.
-
-What the MCP library and its HTTP client may log: that something happened, never what.
-
-Their lines hold arguments, results and URLs with queries. Each is replaced by one that names the
-place in the library, the level and the kind of exception.
+Streamable HTTP is the SDK's transport over our HTTP client (`http.py`); stdio and SSE are ours, for
+the reasons given there. Cancellations are sent in the background, so that a caller can leave at
+once although a hung server delays the messages before. The SDK's log lines hold arguments, results
+and URLs with queries; each is replaced by one with its place, level and kind of exception.
 """
 
 from __future__ import annotations
@@ -59,7 +52,7 @@ _CANCELLED = "notifications/cancelled"
 
 @asynccontextmanager
 async def cancelling_in_background(transport: Transport) -> AsyncGenerator[TransportStreams]:
-    """The transport's streams, with a place aside for news of callers who left."""
+    """Wrap a transport so that cancellations do not wait for the messages before them."""
     async with transport as (reading, writing):
         writer = _BackgroundCancellation(writing)
         try:
@@ -69,14 +62,14 @@ async def cancelling_in_background(transport: Transport) -> AsyncGenerator[Trans
 
 
 class _BackgroundCancellation:
-    """What is written passes through, except a cancellation, which gets a task of its own."""
+    """Sends cancellations in tasks of their own and all else directly."""
 
     def __init__(self, inner: WriteStream[SessionMessage]) -> None:
         self._inner = inner
         self._sending: set[asyncio.Task[None]] = set()
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Pass a message on, or have it passed on."""
+        """Send a message; a cancellation in the background."""
         message = item.message
         if isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
             task = asyncio.create_task(self._send_cancellation(item))
@@ -92,13 +85,13 @@ class _BackgroundCancellation:
             return  # the session has ended, and the call with it
 
     async def end(self) -> None:
-        """Whoever was not told by now is not told any more."""
+        """Cancel what has not been sent yet."""
         for task in self._sending:
             task.cancel()
         await asyncio.gather(*self._sending, return_exceptions=True)
 
     async def aclose(self) -> None:
-        """Nothing is written any more."""
+        """Close the stream."""
         await self._inner.aclose()
 
     async def __aenter__(self) -> Self:
@@ -119,7 +112,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Summary(logging.Handler):
-    """Passes on what can be said of a record without its words."""
+    """Logs that the SDK logged something, without its words."""
 
     def emit(self, record: logging.LogRecord) -> None:
         kind = record.exc_info[0] if record.exc_info else None
@@ -136,7 +129,7 @@ class _Summary(logging.Handler):
 
 @cache
 def quiet_library() -> None:
-    """Put the summary in place of the library's own lines, once."""
+    """Replace the handlers of the SDK's loggers, once."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers[:] = [_Summary()]
@@ -160,7 +153,7 @@ async def connect(
     limits: WireLimits,
     confined: ConfinedCommand | None = None,
 ) -> AsyncGenerator[McpSession]:
-    """A session as long as the block lasts.
+    """Open a session for as long as the block lasts.
 
     Raises:
         OpenFailed: there is none to be had.
@@ -178,7 +171,7 @@ async def connect(
 
 
 class _Connector:
-    """The steps to a session with one server."""
+    """Opens a session with one server."""
 
     def __init__(
         self,
@@ -198,7 +191,7 @@ class _Connector:
         self._limits = limits
 
     async def open(self, stack: AsyncExitStack) -> McpSession:
-        """Enter what is needed, on the stack."""
+        """Enter the transport and the session on the stack."""
         if self._spec.command is not None:
             transport = stdio_transport(
                 self._spec,
@@ -216,7 +209,7 @@ class _Connector:
         return await self._with_sse_fallback(stack, url)
 
     async def _with_sse_fallback(self, stack: AsyncExitStack, url: str) -> McpSession:
-        """Streamable HTTP; the older transport if the server says that it has no such thing."""
+        """Try streamable HTTP, and SSE if the server does not support it."""
         client, endpoint = self._client()
         async with AsyncExitStack() as attempt:
             try:
@@ -271,12 +264,14 @@ class _Connector:
         return session
 
     async def _receive(self, message: IncomingMessage) -> None:
-        """Notices of the older era."""
+        """Handle notifications of the legacy protocol."""
         if isinstance(message, ToolListChangedNotification):
             self._signals.note_new_tools()
 
     async def _follow(self, client: Client, follows: asyncio.Event) -> None:
-        """Notices of the newer era: a stream, opened again whenever it ends."""
+        """Follow notifications of the modern protocol, on a stream that is reopened when it
+        ends.
+        """
         while True:
             with suppress(MCPError, SubscriptionLost, TimeoutError):
                 async with client.listen(tools_list_changed=True) as subscription:
@@ -305,7 +300,7 @@ async def _background(work: Coroutine[None, None, None]) -> AsyncGenerator[None]
 
 
 def _open_failed(error: BaseException, stderr: Stderr, signals: SessionSignals) -> OpenFailed:
-    """What stopped us, without the library's wrapping."""
+    """Return the reason without the SDK's wrapping."""
     cause = innermost(error)
     if isinstance(cause, OpenFailed):
         return cause

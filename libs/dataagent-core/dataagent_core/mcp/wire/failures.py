@@ -1,7 +1,7 @@
-"""How the library's errors and our transports' own become failures of a call, in one place.
+"""Converts errors of the SDK and of our transports to failed calls.
 
-Our transports answer for a server that cannot: such an answer is a JSON-RPC error with one of our
-codes, so that a broken request fails itself and never the session it was sent on.
+Our transports answer in place of a server that cannot: with a JSON-RPC error of one of our codes,
+so that a broken request fails itself and not its session.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _SSE_LIMIT = "Server-sent event exceeded"
 
 
 def is_loss(error: MCPError) -> bool:
-    """Whether the error says that the server is gone for us."""
+    """Whether the error means that the session is lost."""
     return error.code in _MARKS_LOSS
 
 
 def is_suspicious(error: MCPError) -> bool:
-    """Whether others would fail the same way, so that somebody should look."""
+    """Whether other calls would fail the same way, so that the session should be probed."""
     return error.code in _MARKS_LOSS or error.code == UNAUTHORIZED
 
 
 def call_failed(error: MCPError | ValidationError) -> CallFailed:
-    """A library's error as a failed call."""
+    """Return the failed call for an error of the SDK."""
     if isinstance(error, ValidationError):
         return failed("MCP_INVALID_OUTPUT", "The server's answer does not follow the protocol.")
     if error.code == CONNECTION_CLOSED and _SSE_LIMIT in error.message:
@@ -73,10 +73,10 @@ def call_failed(error: MCPError | ValidationError) -> CallFailed:
 def failed(
     code: CallCode, message: str, *, is_retryable: bool = False, was_sent: bool = True
 ) -> CallFailed:
-    """A failed call."""
+    """Return a failed call."""
     return CallFailed(CallFailure(code, message, is_retryable), was_sent=was_sent)
 
 
 def error_body(code: int, message: str) -> dict[str, Any]:
-    """A JSON-RPC error in place of an answer; whoever knows the request's id puts it in."""
+    """Return a JSON-RPC error; the SDK fills in the request's id."""
     return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}

@@ -1,8 +1,7 @@
-"""Cuts a stream of bytes into messages of a bounded size. Pure.
+"""Splits a stream of bytes into messages of a bounded size. Pure.
 
-A message above the limit is thrown away as it arrives; of it only beginning and end are kept, where
-JSON-RPC implementations put the id, so that the call it belongs to can be told. Above: `stdio.py`
-(one message a line), `sse.py` (one message an event).
+A message above the limit is discarded as it arrives, except its beginning and end, where JSON-RPC
+implementations put the id: the call it answers can then fail.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _AT_TAIL = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*
 
 @dataclass(frozen=True, slots=True)
 class OversizedMessage:
-    """What is left of a message that was too large."""
+    """The beginning and end of a message that was too large."""
 
     head: bytes
     tail: bytes
 
     def request_id(self, waiting: Container[int | str]) -> int | str | None:
-        """The id of the request it answers, if it is one of those that wait."""
+        """Return the id of the pending request it answers, if it is one."""
         for found in (_AT_HEAD.search(self.head), _AT_TAIL.search(self.tail)):
             if found is None:
                 continue
@@ -39,7 +38,7 @@ class OversizedMessage:
 
 @dataclass(slots=True)
 class LineBuffer:
-    """Bytes in, whole lines out, without their ends."""
+    """Splits bytes into lines, without their ends."""
 
     most_bytes: int
     _parts: list[bytes] = field(default_factory=list[bytes])
@@ -48,7 +47,7 @@ class LineBuffer:
     _tail: bytes = b""
 
     def feed(self, data: bytes) -> Iterator[bytes | OversizedMessage]:
-        """The lines that are complete now."""
+        """Yield the lines that are now complete."""
         begin = 0
         while (end := data.find(b"\n", begin)) >= 0:
             self._add(data[begin:end])
@@ -90,7 +89,7 @@ class SseEvent:
 
 @dataclass(slots=True)
 class SseParser:
-    """Bytes in, server-sent events out; those too large as what is left of them."""
+    """Parses server-sent events; those that are too large become `OversizedMessage`."""
 
     most_bytes: int
     _lines: LineBuffer = field(init=False)
@@ -103,7 +102,7 @@ class SseParser:
         self._lines = LineBuffer(self.most_bytes)
 
     def feed(self, data: bytes) -> Iterator[SseEvent | OversizedMessage]:
-        """The events that are complete now."""
+        """Yield the events that are now complete."""
         for line in self._lines.feed(data):
             if isinstance(line, OversizedMessage):
                 self._overflow(_value(line.head), line.tail)
@@ -124,7 +123,7 @@ class SseParser:
                 self._data.append(value)
 
     def _overflow(self, head: bytes, tail: bytes) -> None:
-        """One more line of an event that is too large: only its edges are kept."""
+        """Add a line to an event that is too large: only its edges are stored."""
         kept = self._oversize
         if kept is None:
             before = b"\n".join(self._data)
@@ -143,5 +142,5 @@ class SseParser:
 
 
 def _value(line: bytes) -> bytes:
-    """What follows the field's name."""
+    """Return the field's value."""
     return line.partition(b":")[2].removeprefix(b" ")

@@ -1,9 +1,10 @@
-"""The HTTP client of one session: its server's headers, a shared TLS context, guarded dialling.
+"""The HTTP client of one session: the server's headers, shared TLS context, checked addresses.
 
-Whatever goes wrong with a request comes back as an answer to it, a JSON-RPC error with one of our
-codes: the library then fails that request and keeps the session. Answers have a limit in bytes;
-compressed ones are refused, since their size is not known before they are unpacked. Clients are
-never shared between sessions, so headers of two users cannot mix.
+It is `httpx2`, because the SDK's transports take nothing else; the rest of the core uses `aiohttp`,
+and the client library `httpx`. A failed request is answered with a JSON-RPC error of one of our
+codes, so that the SDK fails that request and not the session. Responses have a limit in bytes;
+compressed ones are refused, since their size is unknown before they are unpacked. Sessions never
+share a client, so headers of two users cannot mix.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ _STATUS: dict[int, tuple[int, str]] = {
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """One for the process: making one costs 27 ms and a megabyte."""
+    """Return the TLS context of the process: creating one costs 27 ms and a megabyte."""
     return httpx2.create_ssl_context()
 
 
 def http_client(
     spec: ServerSpec, *, hosts: HostPolicy, signals: SessionSignals, limits: WireLimits
 ) -> tuple[httpx2.AsyncClient, ServerTransport]:
-    """A client for one session, and the endpoint under it that knows what was answered."""
+    """Return a client for one session, and its transport."""
     transport = ServerTransport(_pool(spec, hosts), signals, limits)
     headers = {name: value.get_secret_value() for name, value in spec.headers.items()}
     seconds = spec.connect_timeout_seconds
@@ -92,7 +93,7 @@ def _pool(spec: ServerSpec, hosts: HostPolicy) -> httpcore2.AsyncConnectionPool:
 
 
 class ServerTransport(httpx2.AsyncBaseTransport):
-    """One server's HTTP, with failures as answers."""
+    """Sends one server's requests and turns failures into responses."""
 
     def __init__(
         self, pool: httpcore2.AsyncConnectionPool, signals: SessionSignals, limits: WireLimits
@@ -105,7 +106,7 @@ class ServerTransport(httpx2.AsyncBaseTransport):
         """The last status of 400 or more."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request; never raises for what the network or the server does."""
+        """Send a request; never raises for what the network or the server does."""
         await request.aread()  # one that follows a redirect comes with its content unread
         has_id = _has_id(request)
         _set_timeouts(request, has_id=has_id)
@@ -115,7 +116,7 @@ class ServerTransport(httpx2.AsyncBaseTransport):
         return await self._request(request)
 
     def _send_in_background(self, request: httpx2.Request) -> None:
-        """Tell a server to stop; one that hangs would hold up all that follows."""
+        """Send a cancellation without waiting: a hung server would delay what follows."""
         task = asyncio.create_task(self._request(request))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -170,7 +171,7 @@ class ServerTransport(httpx2.AsyncBaseTransport):
     async def _read_whole(
         self, answer: httpcore2.Response, stream: _WatchedStream
     ) -> httpx2.Response:
-        """An answer of one piece, read here up to the limit."""
+        """Read a response that is not a stream, up to the limit."""
         try:
             body = await stream.read(self._limits.max_message_bytes)
         except httpx2.StreamError:
@@ -181,7 +182,7 @@ class ServerTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(answer.status, headers=headers, content=body)
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -192,7 +193,7 @@ _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class _WatchedStream(httpx2.AsyncByteStream):
-    """An answer's bytes; a break is told to the session's owner."""
+    """A response's bytes; a broken connection is signalled to the session's owner."""
 
     def __init__(self, answer: httpcore2.Response, on_break: Callable[[], None]) -> None:
         self._answer = answer
@@ -207,7 +208,7 @@ class _WatchedStream(httpx2.AsyncByteStream):
             raise httpx2.StreamError("The server broke its answer off.") from None
 
     async def read(self, most_bytes: int) -> bytes | None:
-        """All of it, or None if it is more than that."""
+        """Read the whole response; None if it is too large."""
         parts: list[bytes] = []
         size = 0
         try:
@@ -228,7 +229,7 @@ class _WatchedStream(httpx2.AsyncByteStream):
 
 
 def _set_timeouts(request: httpx2.Request, *, has_id: bool) -> None:
-    """Streams may be silent for long; a notice nobody answers must not hold up what follows."""
+    """Set the timeouts: streams may be silent for long, notifications must not block."""
     timeout = dict(request.extensions.get("timeout") or {})
     if request.method == "GET" or request.headers.get("mcp-method") == "subscriptions/listen":
         timeout["read"] = None
@@ -240,12 +241,12 @@ def _set_timeouts(request: httpx2.Request, *, has_id: bool) -> None:
 
 
 def _has_id(request: httpx2.Request) -> bool:
-    """Whether the message wants an answer; ours begin with their id or method, unlike arguments."""
+    """Whether the message expects a response; the SDK writes id and method before arguments."""
     return b'"id":' in request.content[:256]
 
 
 def _header(answer: httpcore2.Response, name: bytes, otherwise: bytes = b"") -> bytes:
-    """A header's value, in small letters."""
+    """Return a header's value in lower case."""
     found = [value for key, value in answer.headers if key.lower() == name]
     return b", ".join(found).strip().lower() or otherwise
 
@@ -253,7 +254,7 @@ def _header(answer: httpcore2.Response, name: bytes, otherwise: bytes = b"") -> 
 async def _error_response(
     request: httpx2.Request, status: int, stream: _WatchedStream
 ) -> httpx2.Response:
-    """A refusal as a JSON-RPC error: the server's own if it sent one, ours otherwise."""
+    """Return a refusal as a JSON-RPC error: the server's own, or else ours."""
     try:
         body = await stream.read(_MOST_REFUSAL)
     except httpx2.StreamError:

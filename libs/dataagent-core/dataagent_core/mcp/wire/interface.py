@@ -1,4 +1,4 @@
-"""What an owner sees of a session: the port itself, its signals, its limits, and how it fails."""
+"""The interface of sessions: the session itself, its signals, its limits and its failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dataagent_core.mcp.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireLimits:
-    """How much a server may say."""
+    """How much a server may send."""
 
     max_message_bytes: int = 16 * 1024 * 1024
     """Of one message: an answer above it fails its own call and nothing else."""
@@ -32,7 +32,7 @@ class WireLimits:
 
 
 class OpenFailed(Exception):
-    """There is no session: why, in words for people, without secrets."""
+    """A session could not be opened. The reason is for people and contains no secret."""
 
     def __init__(self, reason: str, *, is_auth: bool = False, status: int | None = None) -> None:
         super().__init__(reason)
@@ -44,11 +44,13 @@ class OpenFailed(Exception):
 
 
 class SessionLost(CallFailed):
-    """A call failed because the server, or its memory of us, is gone."""
+    """A call failed because the server, or its session state, is gone."""
 
 
 def innermost(error: BaseException) -> BaseException:
-    """What really happened: transports run in groups, which wrap whatever passes through them."""
+    """Return the cause inside exception groups: transports run in task groups, which wrap
+    errors.
+    """
     if not isinstance(error, BaseExceptionGroup):
         return error
     group = cast(BaseExceptionGroup[BaseException], error)  # of whatever kinds
@@ -57,7 +59,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 class SessionSignals:
-    """What a session tells its owner beside the answers to calls."""
+    """What a session signals to its owner."""
 
     def __init__(self) -> None:
         self.lost: str | None = None
@@ -68,51 +70,51 @@ class SessionSignals:
         self._wake = asyncio.Event()
 
     def note_lost(self, reason: str) -> None:
-        """The session is over."""
+        """Signal that the session has ended."""
         if self.lost is None:
             self.lost = reason
         self._wake.set()
 
     def note_suspect(self) -> None:
-        """Something broke."""
+        """Signal that something broke."""
         self.is_suspect = True
         self._wake.set()
 
     def note_new_tools(self) -> None:
-        """The server says that its tools are others now."""
+        """Signal that the server's tools have changed."""
         self.has_new_tools = True
         self._wake.set()
 
     def wake(self) -> None:
-        """Wake the owner for a reason of its own."""
+        """Wake the owner for another reason."""
         self._wake.set()
 
     async def wait(self) -> None:
-        """Until something is noted."""
+        """Wait for a signal."""
         await self._wake.wait()
         self._wake.clear()
 
 
 class McpSession(Protocol):
-    """One live session. Its owner opens and closes it; calls of any task pass through."""
+    """A live session. Its owner opens and closes it; any task may call."""
 
     @property
     def protocol_version(self) -> str:
-        """What was agreed on."""
+        """The negotiated version."""
         ...
 
     @property
     def server_info(self) -> JsonObject | None:
-        """Name and version, if the server told. Untrusted."""
+        """The server's name and version, if it sent them. Untrusted."""
         ...
 
     @property
     def is_modern(self) -> bool:
-        """Whether it speaks the 2026 protocol: no session, no ping."""
+        """Whether it speaks the 2026 protocol, without sessions and ping."""
         ...
 
     async def list_tools(self) -> tuple[RemoteTool, ...]:
-        """All its tools, page by page.
+        """Return all tools, reading page by page.
 
         Raises:
             CallFailed: it does not answer, or answers too much.
@@ -128,7 +130,7 @@ class McpSession(Protocol):
         on_elicit: OnElicit | None = None,
         trace_id: str = "",
     ) -> RemoteResult:
-        """Call a tool. Without end of its own: whoever cancels it tells the server to stop.
+        """Call a tool, without a deadline: cancelling the call tells the server to stop.
 
         Raises:
             CallFailed: there is no result.
@@ -136,7 +138,7 @@ class McpSession(Protocol):
         ...
 
     async def probe(self) -> None:
-        """Ask for a sign of life.
+        """Check that the server responds.
 
         Raises:
             CallFailed: there is none.

@@ -1,12 +1,8 @@
-"""A server's process: started with an environment of its own, gone with all it started.
+"""A server's process: started with an environment of its own, ended with all its descendants.
 
-On Linux a launcher stands between us and the command (`launcher.py`): what the command leaves
-behind is taken away when it ends, and when we do. Elsewhere the command leads a process group that
-is killed as one.
-
-The last words of a server's process: what it wrote to stderr, the newest few kilobytes of it.
-
-They never reach our own log; an owner reads them when the process ended early. Pure.
+The SDK's stdio transport cannot confine a process, limit its output or capture its stderr. On Linux
+`launcher.py` runs between us and the command and ends the command's descendants when it ends, and
+when we do. Elsewhere the command leads a process group that is killed as one.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ _MOST_BYTES = 16 * 1024
 
 
 class Stderr:
-    """A ring of bytes."""
+    """A ring buffer of a process's stderr, for the reason it ended. It is never logged."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most = most_bytes
@@ -37,7 +33,7 @@ class Stderr:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Keep the newest; let the oldest go."""
+        """Append, dropping the oldest bytes."""
         data = data[-self._most :]
         self._parts.append(data)
         self._size += len(data)
@@ -50,11 +46,11 @@ class Stderr:
                 self._size += len(oldest) - surplus
 
     def text(self) -> str:
-        """All that is kept."""
+        """Return all that is stored."""
         return b"".join(self._parts).decode("utf-8", "replace")
 
     def last_line(self) -> str:
-        """The last line that says something."""
+        """Return the last line that is not empty."""
         lines = [line.strip() for line in self.text().splitlines()]
         return next((line for line in reversed(lines) if line), "")
 
@@ -73,7 +69,7 @@ _MOST_DIGITS = 18
 
 
 class ServerProcess:
-    """One running command."""
+    """A running command."""
 
     def __init__(
         self,
@@ -92,7 +88,7 @@ class ServerProcess:
     async def start(
         cls, spec: ServerSpec, stderr: Stderr, confined: ConfinedCommand | None = None
     ) -> ServerProcess:
-        """Start the command, behind its wall if it has one.
+        """Start the command, confined if it should be.
 
         Raises:
             OpenFailed: it cannot be started.
@@ -117,11 +113,11 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process we started: the leader of its session."""
+        """The process we started, which leads its session."""
         return self._process.pid
 
     def exit_reason(self) -> str:
-        """What is known of its end, in a sentence."""
+        """Return how it ended, in a sentence."""
         exceeded_limit = None if self._limits is None else self._limits.exceeded_limit()
         return (
             "The server's process ended."
@@ -130,15 +126,15 @@ class ServerProcess:
         )
 
     async def read(self) -> bytes:
-        """What it wrote; nothing once it closed its output."""
+        """Read from its output; empty once it is closed."""
         return await self._stdout.read(_CHUNK)
 
     def write(self, data: bytes) -> None:
-        """Hand it a message, whole, without waiting until it is read."""
+        """Write a whole message without waiting until it is read."""
         self._stdin.write(data)
 
     async def drain(self) -> None:
-        """Wait while it has too much to read.
+        """Wait while too much is unread.
 
         Raises:
             OSError: it does not read any more.
@@ -146,7 +142,7 @@ class ServerProcess:
         await self._stdin.drain()
 
     async def stop(self) -> None:
-        """End it and everything it started, politely first. Takes some seconds at most."""
+        """End it and its descendants, politely first. Takes a few seconds at most."""
         self._stdin.close()
         drain = asyncio.create_task(self._drain())
         if not await self._ended(_GRACE_SECONDS):
@@ -166,7 +162,7 @@ class ServerProcess:
             await asyncio.to_thread(self._limits.release)
 
     async def _watched(self, limits: ProcessLimits) -> None:
-        """Kill it once it starts processes without end: the system only refuses it more."""
+        """Kill it once it hits the process limit: the system itself only refuses more."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             if limits.hit_process_limit:
@@ -183,7 +179,7 @@ class ServerProcess:
         return True
 
     async def _drain(self) -> None:
-        """A process that is stuck in writing cannot end."""
+        """Read on: a process that is blocked in writing cannot end."""
         while await self.read():
             pass
 
@@ -195,7 +191,7 @@ class ServerProcess:
 
 
 def _command(spec: ServerSpec, confined: ConfinedCommand | None) -> list[str]:
-    """What is really started: the launcher, with the server's command behind its wall."""
+    """Return the command to start: the launcher, with the server's confined command."""
     command = [spec.command or "", *spec.args] if confined is None else confined.command
     if sys.platform != "linux":
         return command
@@ -220,14 +216,14 @@ async def _copy_stderr(pipe: asyncio.StreamReader, stderr: Stderr) -> None:
 
 
 def environment(spec: ServerSpec) -> dict[str, str]:
-    """What the command sees: a few plain variables and its own, nothing else of ours."""
+    """Return the command's environment: a few plain variables and its own, nothing else."""
     kept: Mapping[str, str] = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     own = {name: value.get_secret_value() for name, value in spec.env.items()}
     return {**kept, OWNER_VARIABLE: owner_mark(), **own}
 
 
 def owner_mark() -> str:
-    """Names our process, told from a later one with the same number and from a container's."""
+    """Return a mark of our process that no later process and no container has."""
     return f"{os.getpid()}.{_start_time(os.getpid())}.{_pid_namespace()}"
 
 
@@ -256,7 +252,7 @@ def _plain(error: OSError | ValueError) -> str:
 
 
 def kill_orphans() -> int:
-    """Kill servers whose owner is gone, which only a crash of the launcher leaves behind.
+    """Kill servers whose owner has ended, which only a crash of the launcher leaves.
 
     Returns how many.
     """
@@ -278,7 +274,7 @@ def kill_orphans() -> int:
 
 
 def _is_gone(owner: bytes) -> bool:
-    """Whether a process is no more. Anybody can write anything into an environment."""
+    """Whether a process has ended. The environment it is read from is not trusted."""
     pid, _, rest = owner.partition(b".")
     started, _, numbering = rest.partition(b".")
     if not pid.isdigit() or len(pid) > _MOST_DIGITS or numbering != _pid_namespace().encode():

@@ -1,8 +1,8 @@
-"""The HTTP+SSE transport of 2024: answers arrive on one event stream, requests leave as POSTs.
+"""The HTTP+SSE transport of 2024: results arrive on one event stream, requests leave as POSTs.
 
-The library has one, with a fixed limit that ends the session for all callers. Here a message above
-the limit fails the call it answers, a refused POST fails its request, and requests do not wait for
-each other's POST. Below: `http.py` makes the client, `frames.py` cuts the stream.
+The SDK's `sse_client` ends the session for all callers at an event of more than 1 MiB and at a
+refused POST, and sends one POST at a time. Here an oversized message fails the call it answers, a
+refused POST fails its request, and POSTs do not wait for each other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
 async def sse_transport(
     url: str, client: httpx2.AsyncClient, *, signals: SessionSignals, limits: WireLimits
 ) -> AsyncGenerator[TransportStreams]:
-    """Streams of messages over one event stream.
+    """Connect, and yield the streams of messages.
 
     Raises:
         OpenFailed: there is no event stream, or it does not say where to post.
@@ -71,7 +71,7 @@ async def _check(response: httpx2.Response) -> None:
 
 
 class _SseSession:
-    """What passes between the two halves of the connection."""
+    """The state shared by the two halves of the connection."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class _SseSession:
         self._waiting: set[RequestId] = set()
 
     async def read(self, response: httpx2.Response, *, task_status: TaskStatus[str]) -> None:
-        """Pass on what arrives, until the stream ends: that ends the session."""
+        """Forward messages until the stream ends, which ends the session."""
         has_endpoint = False
         events = SseParser(self._limits.max_message_bytes)
         async with self._inbox:
@@ -130,7 +130,7 @@ class _SseSession:
     async def write(
         self, outbox: MemoryObjectReceiveStream[SessionMessage], endpoint: str, group: TaskGroup
     ) -> None:
-        """Post what leaves; requests each in a task of their own, the rest in order."""
+        """Post messages: requests each in a task of their own, the rest in order."""
         async for item in outbox:
             if isinstance(item.message, JSONRPCRequest):
                 self._waiting.add(item.message.id)
@@ -160,7 +160,7 @@ _TOO_LARGE = ErrorData(
 
 
 def _endpoint(url: str, data: bytes) -> str:
-    """Where to post: within the origin the user chose, whatever the server says."""
+    """Return the address for messages, which must be on the origin the user chose."""
     base = httpx2.URL(url)
     try:
         target = base.join(data.decode("utf-8"))

@@ -1,9 +1,9 @@
-"""The stdio transport: one message a line, to and from a process of ours.
+"""The stdio transport: one message per line, to and from a process of ours.
 
-Lines have a limit: one above it fails the call it answers, and is never kept whole. Whoever sends a
-message writes it, and the session's own loop reads: no task stands between the two, so a message
-costs no turn of the loop more than its pipe does. Below: `process.py` starts and ends the process,
-`frames.py` cuts the lines.
+The SDK's `stdio_client` starts the process itself, unconfined, and has no limit for a line. Here a
+line above the limit fails the call it answers and is never stored whole. The sender writes directly
+and the session's loop reads directly: with no task between them, a message costs no extra turn of
+the event loop.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ async def stdio_transport(
     limits: WireLimits,
     confined: ConfinedCommand | None = None,
 ) -> AsyncGenerator[TransportStreams]:
-    """Streams of messages with a process that lives as long as the block.
+    """Start a process for as long as the block lasts, and yield the streams of messages.
 
     Raises:
         OpenFailed: the command cannot be started.
@@ -68,7 +68,7 @@ async def stdio_transport(
 
 
 class _Pipe:
-    """One direction of what passes between the process and the session."""
+    """One direction between the process and the session."""
 
     def __init__(
         self, process: ServerProcess, waiting: set[RequestId], signals: SessionSignals
@@ -79,7 +79,7 @@ class _Pipe:
         self._is_closed = False
 
     async def aclose(self) -> None:
-        """The session wants no more of it; the process is ended by whoever started it."""
+        """Close the stream; the process is ended by `stdio_transport`."""
         self._is_closed = True
 
     async def __aenter__(self) -> Self:
@@ -95,7 +95,7 @@ class _Pipe:
 
 
 class _StdoutReader(_Pipe):
-    """What the process says, until it says no more: that ends the session."""
+    """Reads messages; the end of the output ends the session."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _StdoutReader(_Pipe):
             raise StopAsyncIteration from None
 
     async def receive(self) -> _Item:
-        """The next message, or what could not be understood as one.
+        """Return the next message, or the error of a line that is none.
 
         Raises:
             anyio.EndOfStream: there will be none.
@@ -152,10 +152,10 @@ class _StdoutReader(_Pipe):
 
 
 class _StdinWriter(_Pipe):
-    """What the process is told; one that does not read any more ends the session."""
+    """Writes messages; a process that stops reading ends the session."""
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Hand over a message; wait while the process has too much to read, except with a notice.
+        """Write a message; wait while the process has too much to read, except for a notification.
 
         A notice says that somebody has left, and they do not wait to say it.
 
