@@ -1,7 +1,11 @@
 /** An allow-list ↔ chosen tools. Null is no limit; an empty list is nothing at all. Pure. */
 
+import type { Schemas } from "@/api/client";
+
 import type { GroupedChoice } from "../agents/toolGroups";
-import type { McpTool, ToolName } from "./queries";
+import type { McpTool } from "./queries";
+
+type ToolName = Schemas["AllowedTool"];
 
 /** Null: not limited (a key only). */
 export type Chosen = ReadonlySet<string> | null;

@@ -1,6 +1,8 @@
-/** Who may read a source: grants, with what is said about them. */
+/** Grants: who may read a data source. */
 
-import type { Grant } from "./queries";
+import type { Schemas } from "@/api/client";
+
+export type Grant = Schemas["GrantInfo"];
 
 export const EVERYONE: Grant = { subject_kind: "everyone", subject_id: "" };
 
@@ -12,7 +14,7 @@ export function keyOf(grant: Grant): string {
   return `${grant.subject_kind}:${grant.subject_id}`;
 }
 
-/** With another one; the same one twice is one. */
+/** Adds a grant; the same one twice is one. */
 export function added(grants: readonly Grant[], grant: Grant): Grant[] {
   return [...removed(grants, grant), grant];
 }

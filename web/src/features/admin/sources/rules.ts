@@ -1,7 +1,5 @@
 /** The rules of a policy as the text of an editor. */
 
-import { isRecord } from "../parts/json";
-
 export type Rules = Record<string, unknown>;
 
 export const EXAMPLE: Rules = {
@@ -56,4 +54,8 @@ function textsOf(value: unknown): string[] {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

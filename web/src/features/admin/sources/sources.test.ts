@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { createOf, formOf, NEW_SOURCE, updateOf } from "./form";
+import { createOf, formOf, NEW_SOURCE, updateOf } from "./sourceForm";
 import { added, EVERYONE, isForEveryone, removed } from "./grants";
 import type { Source } from "./queries";
 import { EXAMPLE, problemsOf, rulesOf, textOf, usersOf, withSubject } from "./rules";
