@@ -17,9 +17,9 @@ import { Tooltip } from "@/components/ui/Tooltip";
 import { classes } from "@/lib/classes";
 import { formatNumber } from "@/lib/format";
 
-import { ConfirmChange, Problem } from "../kit/change";
-import { EditDialog, PLAIN } from "../kit/form";
-import { AddButton, ResourceList, Section, type RowAction } from "../kit/list";
+import { Problem } from "../kit/change";
+import { checkbox, EditDialog, input, lines, PLAIN, row } from "../kit/form";
+import { confirmed, ResourceList, Section, type RowAction } from "../kit/list";
 import { AGENTS, allAgentsQuery } from "../queries";
 import {
   agentFormOf,
@@ -70,31 +70,28 @@ export function AgentsSection() {
     <Section
       title={t("agents.title")}
       text={t("agents.text")}
-      actions={
-        <AddButton
-          label={t("agents.add")}
-          dialog={(close) => <AgentDialog agent={null} onClose={close} />}
-        />
-      }
+      add={{
+        label: t("agents.add"),
+        dialog: (close) => <AgentDialog agent={null} onClose={close} />,
+      }}
     >
       <ResourceList
         label={t("agents.title")}
         query={agents}
         columns={columns}
         rowKey={(agent) => agent.id}
-        actions={(agent) => ({
-          buttons: [
-            {
-              label: t("agents.edit", { name: agent.name }),
-              icon: Pencil,
-              dialog: (close) => <AgentDialog agent={agent} onClose={close} />,
-            },
-          ],
-          menu: {
-            label: t("registry.moreFor", { name: agent.name }),
-            actions: [menuOf(agent)],
+        buttons={(agent) => [
+          {
+            label: t("agents.edit", { name: agent.name }),
+            icon: Pencil,
+            dialog: (close) => <AgentDialog agent={agent} onClose={close} />,
           },
+        ]}
+        menu={(agent) => ({
+          label: t("registry.moreFor", { name: agent.name }),
+          actions: [menuOf(agent)],
         })}
+
         empty={<EmptyState icon={Bot} title={t("agents.none")} />}
       />
     </Section>
@@ -107,40 +104,27 @@ function useAgentMenu(): (agent: Agent) => RowAction {
   const { t: common } = useTranslation();
   return ({ id, name, kind }) =>
     kind === "custom"
-      ? {
+      ? confirmed({
           label: common("delete"),
           icon: Trash2,
           isDanger: true,
-          dialog: (close) => (
-            <ConfirmChange
-              title={t("agents.deleteTitle", { name })}
-              text={t("agents.deleteText")}
-              confirm={common("delete")}
-              isDanger
-              run={() => call(api.DELETE("/api/v1/agents/{agent_id}", pathOf(id)))}
-              keys={KEYS}
-              done={t("agents.deleted", { name })}
-              problem={AgentProblemBanner}
-              onClose={close}
-            />
-          ),
-        }
-      : {
+          title: t("agents.deleteTitle", { name }),
+          explanation: t("agents.deleteText"),
+          run: () => call(api.DELETE("/api/v1/agents/{agent_id}", pathOf(id))),
+          keys: KEYS,
+          done: t("agents.deleted", { name }),
+          problem: AgentProblemBanner,
+        })
+      : confirmed({
           label: t("agents.reset"),
           icon: RotateCcw,
-          dialog: (close) => (
-            <ConfirmChange
-              title={t("agents.resetTitle", { name })}
-              text={t("agents.resetText")}
-              confirm={t("agents.reset")}
-              run={() => updateAgent(id, AS_IT_CAME)}
-              keys={KEYS}
-              done={t("agents.resetDone", { name })}
-              problem={AgentProblemBanner}
-              onClose={close}
-            />
-          ),
-        };
+          title: t("agents.resetTitle", { name }),
+          explanation: t("agents.resetText"),
+          run: () => updateAgent(id, AS_IT_CAME),
+          keys: KEYS,
+          done: t("agents.resetDone", { name }),
+          problem: AgentProblemBanner,
+        });
 }
 
 function AgentName({ agent }: { agent: Agent }) {
@@ -197,55 +181,38 @@ function AgentDialog({ agent, onClose }: AgentDialogProps) {
       initial={() => (agent ? agentFormOf(agent) : emptyAgentForm())}
       check={agentProblemsOf}
       fields={({ form, change, problems }) => [
-        {
-          kind: "row",
-          fields: [
-            {
-              kind: "input",
-              name: "name",
-              label: t("agents.fields.name"),
-              hint: isNameFixed ? t("agents.fields.nameFixed") : t("agents.fields.nameHint"),
-              error: problems.name && t(`agents.problems.${problems.name}`),
-              input: { ...PLAIN, disabled: isNameFixed },
-            },
-            {
-              kind: "input",
-              name: "model",
-              label: t("agents.fields.model"),
-              hint: t("agents.fields.modelHint"),
-              input: { ...PLAIN, placeholder: usualModel, maxLength: 200 },
-            },
-          ],
-        },
-        {
-          kind: "lines",
-          name: "description",
-          label: t("agents.fields.description"),
+        row([
+          input("name", t("agents.fields.name"), {
+            hint: isNameFixed ? t("agents.fields.nameFixed") : t("agents.fields.nameHint"),
+            error: problems.name && t(`agents.problems.${problems.name}`),
+            ...PLAIN,
+            disabled: isNameFixed,
+          }),
+          input("model", t("agents.fields.model"), {
+            hint: t("agents.fields.modelHint"),
+            ...PLAIN,
+            placeholder: usualModel,
+            maxLength: 200,
+          }),
+        ]),
+        lines("description", t("agents.fields.description"), {
           hint: t("agents.fields.descriptionHint"),
-          input: { rows: 2, className: "min-h-16", maxLength: 4000 },
-        },
-        {
-          kind: "lines",
-          name: "prompt",
-          label: t("agents.fields.prompt"),
+          rows: 2,
+          className: "min-h-16",
+          maxLength: 4000,
+        }),
+        lines("prompt", t("agents.fields.prompt"), {
           hint: t("agents.fields.promptHint"),
-          input: { rows: 6, maxLength: 100_000 },
-        },
-        {
-          kind: "own",
-          content: <IconChoice value={form.icon} onChange={(icon) => change({ icon })} />,
-        },
-        { kind: "check", name: "isShown", label: t("agents.fields.shown") },
-        {
-          kind: "own",
-          content: (
-            <AgentTools
-              canHaveAll={agent?.name === "general"}
-              chosen={form.tools}
-              onChange={(tools) => change({ tools })}
-            />
-          ),
-        },
+          rows: 6,
+          maxLength: 100_000,
+        }),
+        <IconChoice value={form.icon} onChange={(icon) => change({ icon })} />,
+        checkbox("isShown", t("agents.fields.shown")),
+        <AgentTools
+          canHaveAll={agent?.name === "general"}
+          chosen={form.tools}
+          onChange={(tools) => change({ tools })}
+        />,
       ]}
       run={(form) =>
         agent

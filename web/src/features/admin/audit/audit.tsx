@@ -18,7 +18,7 @@ import { save } from "@/features/artifacts/download";
 import { useErrorText } from "@/lib/errorText";
 import { formatDateTime, formatNumber } from "@/lib/format";
 
-import { Fields, type FieldsProps } from "../kit/form";
+import { choice, Fields, input, user, type FieldsProps } from "../kit/form";
 import { RefreshButton, ResourceList, Section, usePages } from "../kit/list";
 import { Facts, type Fact } from "../kit/load";
 import { useNameOf } from "../kit/people";
@@ -76,15 +76,14 @@ export function AuditSection() {
         columns={useColumns()}
         rowKey={(row) => row.position}
         actionsLabel={t("audit.details")}
-        actions={(row) => ({
-          buttons: [
-            {
-              label: t("audit.detailsOf", { position: row.position }),
-              icon: Info,
-              dialog: (close) => <RowDialog row={row} onClose={close} />,
-            },
-          ],
-        })}
+        buttons={(row) => [
+          {
+            label: t("audit.detailsOf", { position: row.position }),
+            icon: Info,
+            dialog: (close) => <RowDialog row={row} onClose={close} />,
+          },
+        ]}
+
         paging={paging}
         empty={
           <EmptyState
@@ -145,12 +144,12 @@ function Filters({ form, change, rows }: FiltersProps) {
   const listId = useId();
   const actions = [...new Set([...USUAL_ACTIONS, ...rows.map((row) => row.action)])].sort();
   const text = (name: "action" | "runId" | "from" | "to", type: string, list?: string) =>
-    ({
-      kind: "input",
-      name,
-      label: t(`audit.filters.${name}`),
-      input: { type, className: "min-w-0", list, spellCheck: false },
-    }) as const;
+    input(name, t(`audit.filters.${name}`), {
+      type,
+      className: "min-w-0",
+      list,
+      spellCheck: false,
+    });
   const moment = (name: "from" | "to") => (
     <div key={name} className="col-span-2 sm:col-span-1">
       <Fields form={form} change={change} fields={[text(name, "datetime-local")]} />
@@ -166,19 +165,13 @@ function Filters({ form, change, rows }: FiltersProps) {
         form={form}
         change={change}
         fields={[
-          {
-            kind: "user",
-            name: "userId",
-            label: t("audit.who"),
-            empty: t("audit.filters.anyone"),
-          },
-          {
-            kind: "choice",
-            name: "outcome",
-            label: t("audit.outcome"),
-            empty: t("audit.filters.any"),
-            options: OUTCOMES.map((value) => ({ value, label: t(`audit.outcomes.${value}`) })),
-          },
+          user("userId", t("audit.who"), t("audit.filters.anyone")),
+          choice<"outcome", string, string>(
+            "outcome",
+            t("audit.outcome"),
+            OUTCOMES.map((value) => ({ value, label: t(`audit.outcomes.${value}`) })),
+            { empty: t("audit.filters.any") },
+          ),
           text("action", "text", listId),
           text("runId", "text"),
         ]}

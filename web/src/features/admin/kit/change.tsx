@@ -56,7 +56,7 @@ export function ProblemBanner({ error, children }: { error: unknown; children: R
   );
 }
 
-interface ConfirmChangeProps<Result> extends ChangeOptions<Result> {
+export interface ConfirmChangeProps<Result> extends ChangeOptions<Result> {
   title: string;
   text: string;
   confirm: string;
@@ -80,7 +80,7 @@ export function ConfirmChange<Result>(props: ConfirmChangeProps<Result>) {
       title={title}
       text={text}
       confirm={confirm}
-      isHarmless={props.isDanger !== true && typed === undefined}
+      isHarmless={props.isDanger !== true}
       isBusy={change.isPending}
       isDisabled={!isConfirmed}
       onConfirm={start}

@@ -1,6 +1,6 @@
-/** Forms from descriptions of their fields, and the dialog that creates or changes a thing. */
+/** Forms as lists of fields, and the dialog that creates or changes a thing. */
 
-import { useState, type ComponentProps, type ReactNode } from "react";
+import { Fragment, useState, type ComponentProps, type ReactNode } from "react";
 
 import { Checkbox } from "@/components/ui/Checkbox";
 import { Field, type FieldControl } from "@/components/ui/Field";
@@ -11,98 +11,144 @@ import { focusFirstProblem } from "@/features/mcp/focusProblem";
 import { Problem, useChange, type ChangeOptions, type ProblemView } from "./change";
 import { UserSelect } from "./people";
 
-export interface Option {
-  value: string;
-  label: string;
+/** The values of a form, and how they are changed. */
+interface FormPart<Form> {
+  form: Form;
+  change: (changes: Partial<Form>) => void;
 }
 
-/** The names of a form's entries of one type. */
-type NameOf<Form, Value> = {
-  [Name in keyof Form & string]: Form[Name] extends Value ? Name : never;
-}[keyof Form & string];
+/** A field of a form: it renders the control of one of its values. */
+type FormField<Form> = (part: FormPart<Form>) => ReactNode;
+
+/** The fields of a form in their order; elements stand for parts that no field renders. */
+export type FieldList<Form> = readonly (FormField<Form> | ReactNode)[];
+
+export interface FieldsProps<Form> extends FormPart<Form> {
+  fields: FieldList<Form>;
+}
+
+export function Fields<Form>({ fields, ...part }: FieldsProps<Form>) {
+  return fields.map((field, at) => (
+    <Fragment key={at}>{typeof field === "function" ? field(part) : field}</Fragment>
+  ));
+}
 
 interface Labelled {
-  label: string;
   hint?: ReactNode;
   error?: string | null | undefined;
 }
 
-/** Attributes of the control that holds the value. */
-type Attributes<Element extends "input" | "textarea" | "select"> = Omit<
-  ComponentProps<Element>,
-  "id" | "name" | "value" | "onChange" | "children"
->;
+/** Attributes of the control itself. */
+type Attributes<Element extends "input" | "textarea" | "select"> = Labelled &
+  Omit<ComponentProps<Element>, "id" | "name" | "value" | "onChange" | "children">;
 
-interface InputField<Form> extends Labelled {
-  kind: "input";
-  name: NameOf<Form, string>;
-  input?: Attributes<"input">;
+type ControlProps = FieldControl & {
+  value: string;
+  onChange: (event: { target: { value: string } }) => void;
+};
+
+function textField<Name extends string, Value extends string>(
+  name: Name,
+  label: string,
+  { hint, error }: Labelled,
+  render: (props: ControlProps) => ReactNode,
+): FormField<Record<Name, Value>> {
+  return ({ form, change }) => (
+    <Field label={label} hint={hint} error={error ?? null}>
+      {(control) =>
+        render({
+          ...control,
+          value: form[name],
+          // A computed name widens to any name, and a control's value to any text.
+          onChange: (event) =>
+            change({ [name]: event.target.value } as unknown as Record<Name, Value>),
+        })
+      }
+    </Field>
+  );
 }
 
-interface LinesField<Form> extends Labelled {
-  kind: "lines";
-  name: NameOf<Form, string>;
-  input?: Attributes<"textarea">;
+/** One line of text. */
+export function input<Name extends string>(
+  name: Name,
+  label: string,
+  { hint, error, ...attributes }: Attributes<"input"> = {},
+) {
+  return textField<Name, string>(name, label, { hint, error }, (props) => (
+    <Input {...attributes} {...props} />
+  ));
 }
 
-interface ChoiceField<Form> extends Labelled {
-  kind: "choice";
-  name: NameOf<Form, string>;
-  options: readonly Option[];
-  /** The text of the choice of nothing, where that is one. */
-  empty?: string;
-  input?: Attributes<"select">;
+/** Several lines of text. */
+export function lines<Name extends string>(
+  name: Name,
+  label: string,
+  { hint, error, ...attributes }: Attributes<"textarea"> = {},
+) {
+  return textField<Name, string>(name, label, { hint, error }, (props) => (
+    <Textarea {...attributes} {...props} />
+  ));
 }
 
-interface UserField<Form> extends Labelled {
-  kind: "user";
-  name: NameOf<Form, string>;
-  empty: string;
-}
-
-interface CheckField<Form> {
-  kind: "check";
-  name: NameOf<Form, boolean>;
+interface Option<Value> {
+  value: Value;
   label: string;
 }
 
-/** Fields side by side; with a legend they are a group of their own. */
-interface FieldRow<Form> {
-  kind: "row";
+/** One of several values; `empty` is the text of "" where nothing can be chosen. */
+export function choice<Name extends string, Value extends string, Empty extends string = never>(
+  name: Name,
+  label: string,
+  options: readonly Option<Value>[],
+  { hint, error, empty, ...attributes }: Attributes<"select"> & { empty?: Empty } = {},
+) {
+  return textField<Name, Value | ([Empty] extends [never] ? never : "")>(
+    name,
+    label,
+    { hint, error },
+    (props) => (
+      <Select {...attributes} {...props}>
+        {empty !== undefined && <option value="">{empty}</option>}
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </Select>
+    ),
+  );
+}
+
+/** One of the accounts; `empty` is the text of the choice of none. */
+export function user<Name extends string>(name: Name, label: string, empty: string) {
+  return textField<Name, string>(name, label, {}, ({ value, onChange, ...control }) => (
+    <UserSelect
+      control={control}
+      value={value}
+      empty={empty}
+      onChange={(id) => onChange({ target: { value: id } })}
+    />
+  ));
+}
+
+export function checkbox<Name extends string>(
+  name: Name,
+  label: string,
+): FormField<Record<Name, boolean>> {
+  return ({ form, change }) => (
+    <Checkbox
+      label={label}
+      checked={form[name]}
+      onChange={(event) => change({ [name]: event.target.checked } as Record<Name, boolean>)}
+    />
+  );
+}
+
+interface RowOptions {
   columns?: 2 | 3;
+  /** With a legend the row is a group of its own. */
   legend?: string;
   hint?: string;
-  fields: FieldList<Form>;
-}
-
-/** A part of a form that no other kind describes. */
-interface OwnField {
-  kind: "own";
-  content: ReactNode;
-}
-
-export type FieldSpec<Form> =
-  | InputField<Form>
-  | LinesField<Form>
-  | ChoiceField<Form>
-  | UserField<Form>
-  | CheckField<Form>
-  | FieldRow<Form>
-  | OwnField;
-
-/** `false` stands for a field that the form does not have now. */
-export type FieldList<Form> = readonly (FieldSpec<Form> | false)[];
-
-export interface FieldsProps<Form> {
-  form: Form;
-  fields: FieldList<Form>;
-  change: (changes: Partial<Form>) => void;
-}
-
-export function Fields<Form>({ form, fields, change }: FieldsProps<Form>) {
-  return fields.map(
-    (field, at) => field && <FormField key={at} form={form} field={field} change={change} />,
-  );
 }
 
 const COLUMNS = {
@@ -110,102 +156,32 @@ const COLUMNS = {
   3: "grid items-start gap-3 sm:grid-cols-3",
 } as const;
 
-interface FormFieldProps<Form> extends Omit<FieldsProps<Form>, "fields"> {
-  field: FieldSpec<Form>;
-}
-
-function FormField<Form>({ form, field, change }: FormFieldProps<Form>) {
-  // The names of fields are those of entries with values of the field's type.
-  const put = (name: string, value: unknown) => change({ [name]: value } as Partial<Form>);
-  switch (field.kind) {
-    case "own":
-      return field.content;
-    case "row":
-      return <FieldRowView form={form} row={field} change={change} />;
-    case "check":
-      return (
-        <Checkbox
-          label={field.label}
-          checked={form[field.name] as boolean}
-          onChange={(event) => put(field.name, event.target.checked)}
-        />
-      );
-    default:
-      return (
-        <Field label={field.label} hint={field.hint} error={field.error ?? null}>
-          {(control) => (
-            <TextControl
-              field={field}
-              control={control}
-              value={form[field.name] as string}
-              onChange={(value) => put(field.name, value)}
-            />
-          )}
-        </Field>
-      );
-  }
-}
-
-function FieldRowView<Form>({
-  form,
-  row,
-  change,
-}: Omit<FieldsProps<Form>, "fields"> & { row: FieldRow<Form> }) {
-  const fields = (
-    <div className={COLUMNS[row.columns ?? 2]}>
-      <Fields form={form} fields={row.fields} change={change} />
-    </div>
-  );
-  if (row.legend === undefined) return fields;
-  return (
-    <fieldset className="grid gap-2">
-      <legend className="mb-2 text-sm font-medium">{row.legend}</legend>
-      {fields}
-      {row.hint !== undefined && <p className="text-xs text-muted">{row.hint}</p>}
-    </fieldset>
-  );
-}
-
-interface TextControlProps<Form> {
-  field: InputField<Form> | LinesField<Form> | ChoiceField<Form> | UserField<Form>;
-  control: FieldControl;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function TextControl<Form>({ field, control, value, onChange }: TextControlProps<Form>) {
-  const props = {
-    ...control,
-    value,
-    onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+/** Fields side by side. */
+export function row<Form>(
+  fields: FieldList<NoInfer<Form>>,
+  { columns = 2, legend, hint }: RowOptions = {},
+): FormField<Form> {
+  return function Row(part) {
+    const grid = (
+      <div className={COLUMNS[columns]}>
+        <Fields fields={fields} {...part} />
+      </div>
+    );
+    if (legend === undefined) return grid;
+    return (
+      <fieldset className="grid gap-2">
+        <legend className="mb-2 text-sm font-medium">{legend}</legend>
+        {grid}
+        {hint !== undefined && <p className="text-xs text-muted">{hint}</p>}
+      </fieldset>
+    );
   };
-  switch (field.kind) {
-    case "input":
-      return <Input {...field.input} {...props} />;
-    case "lines":
-      return <Textarea {...field.input} {...props} />;
-    case "user":
-      return <UserSelect control={control} value={value} empty={field.empty} onChange={onChange} />;
-    case "choice":
-      return (
-        <Select {...field.input} {...props}>
-          {field.empty !== undefined && <option value="">{field.empty}</option>}
-          {field.options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.label}
-            </option>
-          ))}
-        </Select>
-      );
-  }
 }
 
 /** Attributes of text that is a name or an address and no prose. */
 export const PLAIN = { autoComplete: "off", spellCheck: false } as const;
 
-interface FormState<Form, Problems> {
-  form: Form;
-  change: (changes: Partial<Form>) => void;
+interface FormState<Form, Problems> extends FormPart<Form> {
   /** What is wrong; nothing until it was tried to save. */
   problems: Partial<Problems>;
 }

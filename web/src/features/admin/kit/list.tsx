@@ -21,6 +21,7 @@ import { toast } from "@/components/ui/toast";
 import { useCopy } from "@/components/ui/useCopy";
 import { formatNumber } from "@/lib/format";
 
+import { ConfirmChange, type ConfirmChangeProps } from "./change";
 import { Loaded } from "./load";
 
 /** Renders a dialog; it is unmounted by `close`. */
@@ -36,12 +37,14 @@ export function useDialog(): [ReactNode, (dialog: OpenDialog) => void] {
 interface SectionProps {
   title: string;
   text?: ReactNode;
+  /** How something is added to it. */
+  add?: AddButtonProps;
   actions?: ReactNode;
   children: ReactNode;
 }
 
 /** The frame of a section: a heading, what it is for, its actions, its content. */
-export function Section({ title, text, actions, children }: SectionProps) {
+export function Section({ title, text, add, actions, children }: SectionProps) {
   return (
     <section className="grid min-w-0 gap-4">
       <header className="flex flex-wrap items-start gap-3">
@@ -49,7 +52,12 @@ export function Section({ title, text, actions, children }: SectionProps) {
           <h2 className="text-lg font-semibold">{title}</h2>
           {text !== undefined && <div className="mt-1 max-w-2xl text-sm text-muted">{text}</div>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+        {(actions !== undefined || add !== undefined) && (
+          <div className="flex flex-wrap gap-2">
+            {actions}
+            {add && <AddButton {...add} />}
+          </div>
+        )}
       </header>
       {children}
     </section>
@@ -76,7 +84,7 @@ export function AddButton({ label, variant = "primary", isDisabled, dialog }: Ad
   );
 }
 
-export function RefreshButton({ query }: { query: UseQueryResult<unknown> }) {
+export function RefreshButton({ query }: { query: UseQueryResult }) {
   const { t } = useTranslation();
   return (
     <Button isBusy={query.isFetching} onClick={() => void query.refetch()}>
@@ -96,6 +104,31 @@ export interface RowAction {
   isDisabled?: boolean;
   dialog?: OpenDialog;
   run?: () => void;
+}
+
+interface ConfirmedAction<Result>
+  extends
+    Omit<RowAction, "dialog" | "run">,
+    Omit<ConfirmChangeProps<Result>, "confirm" | "isDanger" | "onClose" | "text"> {
+  /** What the change does, in the dialog. */
+  explanation: string;
+  /** The text of the dialog's button, if it is not that of the action. */
+  confirm?: string;
+}
+
+/** An action that is confirmed in a dialog. */
+export function confirmed<Result>(action: ConfirmedAction<Result>): RowAction {
+  const { label, text = label, icon, isDisabled, explanation, confirm = text, ...change } = action;
+  return {
+    label,
+    text,
+    ...(icon && { icon }),
+    isDanger: change.isDanger ?? false,
+    isDisabled: isDisabled ?? false,
+    dialog: (close) => (
+      <ConfirmChange {...change} text={explanation} confirm={confirm} onClose={close} />
+    ),
+  };
 }
 
 interface RowMenuProps {
@@ -173,10 +206,27 @@ function RowButton({ action, onDialog }: RowButtonProps) {
   );
 }
 
-/** What can be done with a row: buttons in the row, and a menu. */
-export interface RowActions {
-  buttons?: RowAction[];
-  menu?: Omit<RowMenuProps, "onDialog">;
+interface RowButtonsProps {
+  actions: readonly (RowAction | false)[];
+  menu?: Omit<RowMenuProps, "onDialog"> | undefined;
+  /** Shows a dialog where it outlives the row; without, it is shown here. */
+  onDialog?: (dialog: OpenDialog) => void;
+}
+
+/** What can be done with a thing: buttons, a menu, and the dialog that one of them opened. */
+export function RowButtons({ actions, menu, onDialog }: RowButtonsProps) {
+  const [opened, openHere] = useDialog();
+  const open = onDialog ?? openHere;
+  return (
+    <span className="inline-flex items-center gap-1">
+      {actions.map(
+        (action) =>
+          action !== false && <RowButton key={action.label} action={action} onDialog={open} />,
+      )}
+      {menu !== undefined && <RowMenu {...menu} onDialog={open} />}
+      {opened}
+    </span>
+  );
 }
 
 interface ResourceTableProps<Row> {
@@ -184,32 +234,25 @@ interface ResourceTableProps<Row> {
   columns: Column<Row>[];
   rows: Row[];
   rowKey: (row: Row) => string | number;
-  actions?: (row: Row) => RowActions;
+  buttons?: (row: Row) => readonly (RowAction | false)[];
+  menu?: (row: Row) => RowButtonsProps["menu"];
   /** The heading of the column of actions. */
   actionsLabel?: string;
 }
 
-/** A table whose rows have actions, and the dialog that one of them opened. */
-export function ResourceTable<Row>({ actions, actionsLabel, ...table }: ResourceTableProps<Row>) {
+/** A table whose rows have buttons and menus. */
+export function ResourceTable<Row>(props: ResourceTableProps<Row>) {
   const { t } = useTranslation("admin");
+  const { buttons, menu, actionsLabel = t("actions"), columns, ...table } = props;
   const [opened, open] = useDialog();
-  const cell = (row: Row) => {
-    const { buttons = [], menu } = actions?.(row) ?? {};
-    return (
-      <span className="inline-flex items-center">
-        {buttons.map((action) => (
-          <RowButton key={action.label} action={action} onDialog={open} />
-        ))}
-        {menu !== undefined && <RowMenu {...menu} onDialog={open} />}
-      </span>
-    );
+  const actions: Column<Row> = {
+    header: actionsLabel,
+    isRight: true,
+    cell: (row) => <RowButtons actions={buttons?.(row) ?? []} menu={menu?.(row)} onDialog={open} />,
   };
-  const columns = actions
-    ? [...table.columns, { header: actionsLabel ?? t("actions"), isRight: true, cell }]
-    : table.columns;
   return (
     <>
-      <Table {...table} columns={columns} />
+      <Table {...table} columns={buttons || menu ? [...columns, actions] : columns} />
       {opened}
     </>
   );

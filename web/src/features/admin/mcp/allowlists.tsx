@@ -17,7 +17,7 @@ import { AgentProblemBanner } from "../agents/agents";
 import { groupsOf } from "../agents/toolGroups";
 import { ToolPicker } from "../agents/toolPicker";
 import { useChange } from "../kit/change";
-import { Fields } from "../kit/form";
+import { choice, Fields, row, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
 import { allAgentsQuery, keysQuery, registryQuery } from "../queries";
@@ -40,9 +40,14 @@ export function AllowlistsSection() {
   const { t } = useTranslation("mcpAdmin");
   const [kind, setKind] = useState<(typeof KINDS)[number]>("agent");
   const [form, setForm] = useState(NOTHING_CHOSEN);
-  const agents = useQuery(allAgentsQuery).data?.items ?? [];
   const { userId } = form;
-  const keys = useQuery({ ...keysQuery(userId), enabled: userId !== "" }).data?.items;
+  const agents = (useQuery(allAgentsQuery).data?.items ?? []).map((each) => ({
+    value: each.id,
+    label: each.name,
+  }));
+  const keys = useQuery({ ...keysQuery(userId), enabled: userId !== "" }).data?.items.map(
+    (key) => ({ value: key.id, label: `${key.name} (${key.prefix}…)` }),
+  );
   const id = kind === "agent" ? form.agentId : form.keyId;
   const change = (changes: Partial<typeof form>) =>
     setForm({ ...form, ...(changes.userId !== undefined && { keyId: "" }), ...changes });
@@ -61,35 +66,18 @@ export function AllowlistsSection() {
             form={form}
             change={change}
             fields={[
-              {
-                kind: "row",
-                fields:
-                  kind === "agent"
-                    ? [
-                        {
-                          kind: "choice",
-                          name: "agentId",
-                          label: t("allow.agent"),
-                          empty,
-                          options: agents.map((each) => ({ value: each.id, label: each.name })),
-                        },
-                      ]
-                    : [
-                        { kind: "user", name: "userId", label: t("allow.user"), empty },
-                        {
-                          kind: "choice",
-                          name: "keyId",
-                          label: t("allow.key"),
-                          hint: keys?.length === 0 ? t("allow.noKeys") : undefined,
-                          empty,
-                          options: (keys ?? []).map((key) => ({
-                            value: key.id,
-                            label: `${key.name} (${key.prefix}…)`,
-                          })),
-                          input: { disabled: keys === undefined || keys.length === 0 },
-                        },
-                      ],
-              },
+              row(
+                kind === "agent"
+                  ? [choice("agentId", t("allow.agent"), agents, { empty })]
+                  : [
+                      user("userId", t("allow.user"), empty),
+                      choice("keyId", t("allow.key"), keys ?? [], {
+                        hint: keys?.length === 0 ? t("allow.noKeys") : undefined,
+                        empty,
+                        disabled: keys === undefined || keys.length === 0,
+                      }),
+                    ],
+              ),
             ]}
           />
         </div>

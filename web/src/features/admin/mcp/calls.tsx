@@ -15,7 +15,7 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatBytes, formatDateTime, formatDuration, formatNumber } from "@/lib/format";
 
-import { Fields } from "../kit/form";
+import { choice, Fields, input, user } from "../kit/form";
 import { RefreshButton, ResourceList, Section, usePages } from "../kit/list";
 import { Facts, type Fact } from "../kit/load";
 import { useNameOf } from "../kit/people";
@@ -70,15 +70,14 @@ export function McpCallsSection() {
         columns={useColumns()}
         rowKey={(each) => each.call_id}
         actionsLabel={t("calls.details")}
-        actions={(each) => ({
-          buttons: [
-            {
-              label: t("calls.detailsOf", { name: each.tool_name }),
-              text: t("calls.details"),
-              dialog: (close) => <CallDialog call={each} onClose={close} />,
-            },
-          ],
-        })}
+        buttons={(each) => [
+          {
+            label: t("calls.detailsOf", { name: each.tool_name }),
+            text: t("calls.details"),
+            dialog: (close) => <CallDialog call={each} onClose={close} />,
+          },
+        ]}
+
         paging={paging}
         empty={
           <EmptyState
@@ -154,16 +153,18 @@ const TEXTS = [
 /** The usual filters, and the rest on demand. */
 function Filters({ form, change }: FiltersProps) {
   const { t } = useTranslation("mcpAdmin");
-  const servers = useQuery(registryQuery).data?.items ?? [];
-  const agents = useQuery(allAgentsQuery).data?.items ?? [];
+  const servers = (useQuery(registryQuery).data?.items ?? []).map((each) => ({
+    value: each.server_id,
+    label: each.name,
+  }));
+  const agents = (useQuery(allAgentsQuery).data?.items ?? []).map((each) => ({
+    value: each.id,
+    label: each.name,
+  }));
+  const statuses = CALL_STATUSES.map((value) => ({ value, label: t(`calls.statuses.${value}`) }));
   const empty = t("calls.any");
   const moment = (name: "from" | "to") =>
-    ({
-      kind: "input",
-      name,
-      label: t(`calls.${name}`),
-      input: { type: "datetime-local" },
-    }) as const;
+    input(name, t(`calls.${name}`), { type: "datetime-local" });
   return (
     <form
       aria-label={t("calls.filters")}
@@ -175,31 +176,10 @@ function Filters({ form, change }: FiltersProps) {
           form={form}
           change={change}
           fields={[
-            {
-              kind: "choice",
-              name: "status",
-              label: t("calls.status"),
-              empty,
-              options: CALL_STATUSES.map((value) => ({
-                value,
-                label: t(`calls.statuses.${value}`),
-              })),
-            },
-            {
-              kind: "choice",
-              name: "serverId",
-              label: t("calls.server"),
-              empty,
-              options: servers.map((each) => ({ value: each.server_id, label: each.name })),
-            },
-            {
-              kind: "choice",
-              name: "agentId",
-              label: t("calls.agent"),
-              empty,
-              options: agents.map((each) => ({ value: each.id, label: each.name })),
-            },
-            { kind: "user", name: "userId", label: t("calls.user"), empty },
+            choice("status", t("calls.status"), statuses, { empty }),
+            choice("serverId", t("calls.server"), servers, { empty }),
+            choice("agentId", t("calls.agent"), agents, { empty }),
+            user("userId", t("calls.user"), empty),
           ]}
         />
       </div>

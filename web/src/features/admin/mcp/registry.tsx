@@ -17,8 +17,15 @@ import { useTrials, type Trials } from "@/features/mcp/useTrials";
 import { useErrorText } from "@/lib/errorText";
 import { formatNumber } from "@/lib/format";
 
-import { ConfirmChange, useChange } from "../kit/change";
-import { AddButton, ResourceList, ResourceTable, Section, type RowAction } from "../kit/list";
+import { useChange } from "../kit/change";
+import {
+  AddButton,
+  confirmed,
+  ResourceList,
+  ResourceTable,
+  Section,
+  type RowAction,
+} from "../kit/list";
 import { Loaded } from "../kit/load";
 import { registryQuery } from "../queries";
 import { DiffDialog } from "./diff";
@@ -117,11 +124,9 @@ function ServersTab({ trials }: { trials: Trials }) {
                 columns={columns}
                 rows={shown}
                 rowKey={(each) => each.server_id}
-                actions={(each) => ({
-                  menu: {
-                    label: t("registry.moreFor", { name: each.name }),
-                    actions: menuOf(each),
-                  },
+                menu={(each) => ({
+                  label: t("registry.moreFor", { name: each.name }),
+                  actions: menuOf(each),
                 })}
               />
             )}
@@ -222,25 +227,16 @@ function useServerMenu(options: ServerMenuOptions): (server: SharedServer) => Ro
         icon: Power,
         run: () => toggle.mutate(server, { onError }),
       },
-      {
+      confirmed({
         label: common("delete"),
         icon: Trash2,
         isDanger: true,
-        dialog: (close) => (
-          <ConfirmChange
-            isDanger
-            title={t("registry.deleteTitle", { name })}
-            text={t("registry.deleteText")}
-            confirm={common("delete")}
-            run={() =>
-              call(api.DELETE("/api/v1/mcp/servers/{server_id}", pathOf(server.server_id)))
-            }
-            keys={MCP_KEYS}
-            done={t("registry.deleted", { name })}
-            onClose={close}
-          />
-        ),
-      },
+        title: t("registry.deleteTitle", { name }),
+        explanation: t("registry.deleteText"),
+        run: () => call(api.DELETE("/api/v1/mcp/servers/{server_id}", pathOf(server.server_id))),
+        keys: MCP_KEYS,
+        done: t("registry.deleted", { name }),
+      }),
     ];
   };
 }
@@ -262,15 +258,14 @@ function ReviewTab() {
       text={<p className="mb-3 max-w-2xl text-sm text-muted">{t("review.text")}</p>}
       columns={columns}
       rowKey={(tool) => tool.id}
-      actions={(tool) => ({
-        buttons: [
-          {
-            label: t("tools.reviewTool", { name: tool.name }),
-            text: t("tools.review"),
-            dialog: (close) => <DiffDialog tool={tool} onClose={close} />,
-          },
-        ],
-      })}
+      buttons={(tool) => [
+        {
+          label: t("tools.reviewTool", { name: tool.name }),
+          text: t("tools.review"),
+          dialog: (close) => <DiffDialog tool={tool} onClose={close} />,
+        },
+      ]}
+
       empty={<EmptyState icon={ShieldCheck} title={t("review.none")} text={t("review.noneText")} />}
     />
   );

@@ -11,7 +11,7 @@ import { Refusal } from "@/features/mcp/Refusal";
 import { TimeFields } from "@/features/mcp/TimeFields";
 import { WayChoice } from "@/features/mcp/WayChoice";
 
-import { EditDialog, Fields, PLAIN } from "../kit/form";
+import { choice, EditDialog, Fields, input, PLAIN, row } from "../kit/form";
 import { tenantsQuery } from "../queries";
 import { MCP_KEYS } from "./queries";
 import {
@@ -25,7 +25,9 @@ import {
   type SharedServer,
 } from "./sharedForm";
 
-const SCOPES: SharedForm["scope"][] = ["global", "tenant"];
+const SCOPES = ["global", "tenant"] as const;
+const SESSION_SCOPES = ["shared", "user", "session"] as const;
+const ON_CHANGES = ["quarantine", "accept"] as const;
 
 interface SharedServerDialogProps {
   /** Null: a new one. */
@@ -46,48 +48,42 @@ export function SharedServerDialog({ server, onClose, onSaved }: SharedServerDia
       initial={() => (isNew ? emptySharedForm() : sharedFormOf(server))}
       check={(form) => sharedProblemsOf(form, server)}
       fields={({ form, change, problems }) => [
-        isNew && {
-          kind: "own",
-          content: (
-            <>
-              <NameField
-                name={form.name}
-                problem={problems.name}
-                onChange={(name) => change({ name })}
-              />
-              <WayChoice
-                legend={t("server.scope")}
-                choices={SCOPES.map((value) => ({ value, label: t(`server.scopes.${value}`) }))}
-                value={form.scope}
-                onChange={(scope) => change({ scope })}
-              />
-            </>
-          ),
-        },
+        isNew && (
+          <NameField
+            name={form.name}
+            problem={problems.name}
+            onChange={(name) => change({ name })}
+          />
+        ),
+        isNew && (
+          <WayChoice
+            legend={t("server.scope")}
+            choices={SCOPES.map((value) => ({ value, label: t(`server.scopes.${value}`) }))}
+            value={form.scope}
+            onChange={(scope) => change({ scope })}
+          />
+        ),
         isNew &&
-          form.scope === "tenant" && {
-            kind: "choice",
-            name: "tenantId",
-            label: t("server.tenant"),
-            hint: tenants.length === 0 ? t("server.noTenants") : undefined,
-            error: problems.tenantId && t(`server.problems.${problems.tenantId}`),
-            empty: t("server.chooseTenant"),
-            options: tenants.map((each) => ({ value: each.tenant_id, label: each.name })),
-          },
-        {
-          kind: "own",
-          content: (
-            <ConnectionFields
-              ways={["url", "command"]}
-              form={form}
-              problems={problems}
-              onChange={change}
-              templates={[]}
-              known={server}
-            />
+          form.scope === "tenant" &&
+          choice(
+            "tenantId",
+            t("server.tenant"),
+            tenants.map((each) => ({ value: each.tenant_id, label: each.name })),
+            {
+              hint: tenants.length === 0 ? t("server.noTenants") : undefined,
+              error: problems.tenantId && t(`server.problems.${problems.tenantId}`),
+              empty: t("server.chooseTenant"),
+            },
           ),
-        },
-        { kind: "own", content: <MoreFields form={form} problems={problems} change={change} /> },
+        <ConnectionFields
+          ways={["url", "command"]}
+          form={form}
+          problems={problems}
+          onChange={change}
+          templates={[]}
+          known={server}
+        />,
+        <MoreFields form={form} problems={problems} change={change} />,
       ]}
       run={(form) => {
         if (isNew) return call(api.POST("/api/v1/mcp/servers", { body: createSharedBody(form) }));
@@ -124,70 +120,39 @@ function MoreFields({ form, problems, change }: MoreFieldsProps) {
           form={form}
           change={change}
           fields={[
-            {
-              kind: "row",
-              fields: [
-                {
-                  kind: "input",
-                  name: "alias",
-                  label: t("server.alias"),
-                  hint: t("server.aliasHint"),
-                  error: alias && t(`server.problems.${alias}`),
-                  input: PLAIN,
-                },
-                {
-                  kind: "input",
-                  name: place,
-                  label: t(`server.${place}`),
-                  hint: t(`server.${place}Hint`),
-                  input: PLAIN,
-                },
-              ],
-            },
-            {
-              kind: "own",
-              content: <TimeFields form={form} problems={problems} onChange={change} />,
-            },
-            {
-              kind: "row",
-              fields: [
-                {
-                  kind: "choice",
-                  name: "sessionScope",
-                  label: t("server.sessionScope"),
-                  options: (["shared", "user", "session"] as const).map((value) => ({
-                    value,
-                    label: t(`server.sessionScopes.${value}`),
-                  })),
-                },
-                {
-                  kind: "input",
-                  name: "maxConcurrency",
-                  label: t("server.maxConcurrency"),
-                  error: maxConcurrency && t(`server.problems.${maxConcurrency}`),
-                  input: { inputMode: "numeric" },
-                },
-              ],
-            },
-            {
-              kind: "choice",
-              name: "onToolChange",
-              label: t("server.onChange"),
-              options: (["quarantine", "accept"] as const).map((value) => ({
-                value,
-                label: t(`server.onChanges.${value}`),
-              })),
-            },
-            {
-              kind: "own",
-              content: (
-                <Checkbox
-                  label={mcp("enabled")}
-                  checked={!form.disabled}
-                  onChange={(event) => change({ disabled: !event.target.checked })}
-                />
+            row([
+              input("alias", t("server.alias"), {
+                hint: t("server.aliasHint"),
+                error: alias && t(`server.problems.${alias}`),
+                ...PLAIN,
+              }),
+              input(place, t(`server.${place}`), { hint: t(`server.${place}Hint`), ...PLAIN }),
+            ]),
+            <TimeFields form={form} problems={problems} onChange={change} />,
+            row([
+              choice(
+                "sessionScope",
+                t("server.sessionScope"),
+                SESSION_SCOPES.map((value) => ({
+                  value,
+                  label: t(`server.sessionScopes.${value}`),
+                })),
               ),
-            },
+              input("maxConcurrency", t("server.maxConcurrency"), {
+                error: maxConcurrency && t(`server.problems.${maxConcurrency}`),
+                inputMode: "numeric",
+              }),
+            ]),
+            choice(
+              "onToolChange",
+              t("server.onChange"),
+              ON_CHANGES.map((value) => ({ value, label: t(`server.onChanges.${value}`) })),
+            ),
+            <Checkbox
+              label={mcp("enabled")}
+              checked={!form.disabled}
+              onChange={(event) => change({ disabled: !event.target.checked })}
+            />,
           ]}
         />
       </div>

@@ -15,9 +15,8 @@ import { templatesQuery } from "@/features/mcp/queries";
 import { Refusal } from "@/features/mcp/Refusal";
 import { SecretRows } from "@/features/mcp/SecretRows";
 
-import { ConfirmChange } from "../kit/change";
-import { EditDialog, Fields, PLAIN } from "../kit/form";
-import { AddButton, ResourceList } from "../kit/list";
+import { EditDialog, Fields, input, PLAIN, row } from "../kit/form";
+import { AddButton, confirmed, ResourceList } from "../kit/list";
 import { MCP_KEYS } from "./queries";
 import {
   emptyTemplateForm,
@@ -81,33 +80,25 @@ export function TemplatesTab() {
         query={templates}
         columns={columns}
         rowKey={(template) => template.template_id}
-        actions={(template) => ({
-          buttons: [
-            {
-              label: t("templates.edit", { name: template.name }),
-              icon: Pencil,
-              dialog: (close) => <TemplateDialog template={template} onClose={close} />,
-            },
-            {
-              label: t("templates.delete", { name: template.name }),
-              icon: Trash2,
-              dialog: (close) => (
-                <ConfirmChange
-                  isDanger
-                  title={t("templates.deleteTitle", { name: template.name })}
-                  text={t("templates.deleteText")}
-                  confirm={common("delete")}
-                  run={() =>
-                    call(api.DELETE("/api/v1/mcp/templates/{template_id}", pathOf(template)))
-                  }
-                  keys={MCP_KEYS}
-                  done={t("templates.deleted", { name: template.name })}
-                  onClose={close}
-                />
-              ),
-            },
-          ],
-        })}
+        buttons={(template) => [
+          {
+            label: t("templates.edit", { name: template.name }),
+            icon: Pencil,
+            dialog: (close) => <TemplateDialog template={template} onClose={close} />,
+          },
+          confirmed({
+            label: t("templates.delete", { name: template.name }),
+            text: common("delete"),
+            icon: Trash2,
+            isDanger: true,
+            title: t("templates.deleteTitle", { name: template.name }),
+            explanation: t("templates.deleteText"),
+            run: () => call(api.DELETE("/api/v1/mcp/templates/{template_id}", pathOf(template))),
+            keys: MCP_KEYS,
+            done: t("templates.deleted", { name: template.name }),
+          }),
+        ]}
+
         empty={
           <EmptyState
             icon={LayoutTemplate}
@@ -138,29 +129,18 @@ function TemplateDialog({ template, onClose }: TemplateDialogProps) {
       initial={() => (template ? templateFormOf(template) : emptyTemplateForm())}
       check={templateProblemsOf}
       fields={({ form, change, problems }) => [
-        template !== null && {
-          kind: "own",
-          content: <Banner kind="warn">{t("templates.editWarning")}</Banner>,
-        },
-        {
-          kind: "input",
-          name: "name",
-          label: t("templates.name"),
+        template !== null && <Banner kind="warn">{t("templates.editWarning")}</Banner>,
+        input("name", t("templates.name"), {
           hint: t("templates.nameHint"),
           error: text(problems.name),
-          input: PLAIN,
-        },
-        {
-          kind: "input",
-          name: "description",
-          label: t("templates.description"),
+          ...PLAIN,
+        }),
+        input("description", t("templates.description"), {
           hint: t("templates.descriptionHint"),
-          input: { autoComplete: "off", spellCheck: true },
-        },
-        {
-          kind: "input",
-          name: "commandLine",
-          label: t("templates.commandLine"),
+          autoComplete: "off",
+          spellCheck: true,
+        }),
+        input("commandLine", t("templates.commandLine"), {
           hint: (
             <>
               {t("templates.commandLineHint")}
@@ -168,29 +148,20 @@ function TemplateDialog({ template, onClose }: TemplateDialogProps) {
             </>
           ),
           error: text(problems.commandLine),
-          input: { ...PLAIN, className: "font-mono" },
-        },
-        {
-          kind: "own",
-          content: (
-            <SecretRows
-              arePlain
-              rows={form.env}
-              onChange={(env) => change({ env })}
-              legend={mcp("env")}
-              hint={t("templates.envHint")}
-              nameLabel={mcp("envName")}
-              add={mcp("addEnv")}
-              areProblemsShown={problems.env !== undefined}
-            />
-          ),
-        },
-        {
-          kind: "own",
-          content: (
-            <ParameterFields form={form} problem={text(problems.parameters)} change={change} />
-          ),
-        },
+          ...PLAIN,
+          className: "font-mono",
+        }),
+        <SecretRows
+          arePlain
+          rows={form.env}
+          onChange={(env) => change({ env })}
+          legend={mcp("env")}
+          hint={t("templates.envHint")}
+          nameLabel={mcp("envName")}
+          add={mcp("addEnv")}
+          areProblemsShown={problems.env !== undefined}
+        />,
+        <ParameterFields form={form} problem={text(problems.parameters)} change={change} />,
       ]}
       run={(form) => {
         const body = templateBody(form);
@@ -266,19 +237,14 @@ function ParameterCard({ parameter, onChange }: ParameterCardProps) {
         form={{ ...parameter, pattern: parameter.pattern ?? "" }}
         change={(changes) => onChange({ ...parameter, ...changes })}
         fields={[
-          {
-            kind: "row",
-            fields: [
-              { kind: "input", name: "description", label: t("templates.parameterDescription") },
-              {
-                kind: "input",
-                name: "pattern",
-                label: t("templates.pattern"),
-                hint: t("templates.patternHint"),
-                input: { className: "font-mono", spellCheck: false },
-              },
-            ],
-          },
+          row([
+            input("description", t("templates.parameterDescription")),
+            input("pattern", t("templates.pattern"), {
+              hint: t("templates.patternHint"),
+              className: "font-mono",
+              spellCheck: false,
+            }),
+          ]),
         ]}
       />
     </div>

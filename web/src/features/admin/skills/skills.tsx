@@ -8,16 +8,13 @@ import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Markdown } from "@/components/Markdown";
 import { Banner } from "@/components/ui/Banner";
-import { Button } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { IconButton } from "@/components/ui/IconButton";
 import { EmptyState } from "@/components/ui/States";
 import { toast } from "@/components/ui/toast";
 import { formatNumber } from "@/lib/format";
 
-import { ConfirmChange } from "../kit/change";
-import { EditDialog, Fields } from "../kit/form";
-import { AddButton, Section, useDialog } from "../kit/list";
+import { choice, EditDialog, Fields, lines } from "../kit/form";
+import { confirmed, RowButtons, Section } from "../kit/list";
 import { Facts, Loaded } from "../kit/load";
 import { allAgentsQuery } from "../queries";
 import { MOST_CHARACTERS, skillName, type SkillProblem } from "./skillText";
@@ -60,28 +57,16 @@ export function SkillsSection() {
     <Section
       title={t("skills.title")}
       text={t("skills.text")}
-      actions={
-        <AddButton
-          label={t("skills.add")}
-          dialog={(close) => (
-            <SkillEditor name={null} text={t("skills.template")} onClose={close} />
-          )}
-        />
-      }
+      add={{
+        label: t("skills.add"),
+        dialog: (close) => <SkillEditor name={null} text={t("skills.template")} onClose={close} />,
+      }}
     >
       <div className="w-full sm:w-64">
         <Fields
           form={form}
           change={(changes) => setForm({ ...form, ...changes })}
-          fields={[
-            {
-              kind: "choice",
-              name: "agent",
-              label: t("skills.agent"),
-              options: agents,
-              empty: USUAL_AGENT,
-            },
-          ]}
+          fields={[choice("agent", t("skills.agent"), agents, { empty: USUAL_AGENT })]}
         />
       </div>
       <Loaded query={skills}>
@@ -159,7 +144,6 @@ function SkillGroup({ source, skills, agent }: SkillGroupProps) {
 function SkillRow({ skill, agent }: { skill: Skill; agent: string }) {
   const { t } = useTranslation("mcpAdmin");
   const { t: common } = useTranslation();
-  const [opened, open] = useDialog();
   const { name } = skill;
   return (
     <li className="flex flex-wrap items-start gap-2 px-4 py-3">
@@ -169,45 +153,32 @@ function SkillRow({ skill, agent }: { skill: Skill; agent: string }) {
           {skill.description}
         </p>
       </div>
-      <div className="flex items-center">
-        <Button
-          size="small"
-          aria-label={t("skills.viewOf", { name })}
-          onClick={() => open((close) => <SkillDialog name={name} agent={agent} onClose={close} />)}
-        >
-          {t("skills.view")}
-        </Button>
-        {skill.source === "own" && (
-          <>
-            <IconButton
-              isSmall
-              icon={Pencil}
-              label={t("skills.edit", { name })}
-              onClick={() => open((close) => <ExistingSkill name={name} onClose={close} />)}
-            />
-            <IconButton
-              isSmall
-              icon={Trash2}
-              label={t("skills.delete", { name })}
-              onClick={() =>
-                open((close) => (
-                  <ConfirmChange
-                    isDanger
-                    title={t("skills.deleteTitle", { name })}
-                    text={t("skills.deleteText")}
-                    confirm={common("delete")}
-                    run={() => call(api.DELETE("/api/skills/{skill_name}", pathOf(name)))}
-                    keys={KEYS}
-                    done={t("skills.deleted", { name })}
-                    onClose={close}
-                  />
-                ))
-              }
-            />
-          </>
-        )}
-      </div>
-      {opened}
+      <RowButtons
+        actions={[
+          {
+            label: t("skills.viewOf", { name }),
+            text: t("skills.view"),
+            dialog: (close) => <SkillDialog name={name} agent={agent} onClose={close} />,
+          },
+          skill.source === "own" && {
+            label: t("skills.edit", { name }),
+            icon: Pencil,
+            dialog: (close) => <ExistingSkill name={name} onClose={close} />,
+          },
+          skill.source === "own" &&
+            confirmed({
+              label: t("skills.delete", { name }),
+              icon: Trash2,
+              text: common("delete"),
+              isDanger: true,
+              title: t("skills.deleteTitle", { name }),
+              explanation: t("skills.deleteText"),
+              run: () => call(api.DELETE("/api/skills/{skill_name}", pathOf(name))),
+              keys: KEYS,
+              done: t("skills.deleted", { name }),
+            }),
+        ]}
+      />
     </li>
   );
 }
@@ -284,21 +255,16 @@ function SkillEditor({ name: before, text, onClose }: SkillEditorProps) {
         return typeof found === "string" ? { content: found } : {};
       }}
       fields={({ form, problems }) => [
-        {
-          kind: "lines",
-          name: "content",
-          label: t("skills.content"),
+        lines("content", t("skills.content"), {
           hint: `${t("skills.contentHint")} ${t("skills.characters", {
             count: form.content.length,
             most: formatNumber(MOST_CHARACTERS),
           })}`,
           error: problems.content && t(`skills.problems.${problems.content}`),
-          input: {
-            rows: 18,
-            spellCheck: true,
-            className: "font-mono text-[13px] leading-relaxed",
-          },
-        },
+          rows: 18,
+          spellCheck: true,
+          className: "font-mono text-[13px] leading-relaxed",
+        }),
       ]}
       note={(form) => {
         const name = nameOf(form);

@@ -7,14 +7,13 @@ import { useTranslation } from "react-i18next";
 import { api, ApiError, call, type Schemas } from "@/api/client";
 import { CodeBlock } from "@/components/CodeBlock";
 import { Badge } from "@/components/ui/Badge";
-import { Button } from "@/components/ui/Button";
 import { Card } from "@/components/ui/Page";
 import { EmptyState } from "@/components/ui/States";
 import { Field } from "@/components/ui/Field";
 
-import { ConfirmChange, Problem, ProblemBanner } from "../kit/change";
-import { EditDialog } from "../kit/form";
-import { AddButton, useDialog } from "../kit/list";
+import { Problem, ProblemBanner } from "../kit/change";
+import { EditDialog, input, lines } from "../kit/form";
+import { AddButton, confirmed, RowButtons } from "../kit/list";
 import { Loaded } from "../kit/load";
 import { useNameOf, usePeople, UserSelect } from "../kit/people";
 import { pathOf, SOURCE_KEYS, SOURCES, type Source } from "./queries";
@@ -22,11 +21,13 @@ import { EXAMPLE, NEW_RULES, problemsOf, rulesOf, textOf, usersOf, withSubject }
 
 type Policy = Schemas["PolicyInfo"];
 
+const POLICIES = "/api/v1/data-sources/{source_id}/policies";
+const POLICY = "/api/v1/data-sources/{source_id}/policies/{policy_id}";
+
 const policiesQuery = (source: Source) =>
   queryOptions({
     queryKey: [...SOURCES, "policies", source.source_id],
-    queryFn: () =>
-      call(api.GET("/api/v1/data-sources/{source_id}/policies", { params: pathOf(source) })),
+    queryFn: () => call(api.GET(POLICIES, { params: pathOf(source) })),
   });
 
 const policyPath = (source: Source, policy: Policy) => ({
@@ -74,27 +75,8 @@ function PolicyCard({ source, policy }: PolicyCardProps) {
   const { t } = useTranslation("admin");
   const { t: common } = useTranslation();
   const nameOf = useNameOf();
-  const [opened, open] = useDialog();
   const { name } = policy;
   const users = usersOf(policy.rules);
-  const confirmDelete = (close: () => void) => (
-    <ConfirmChange
-      title={t("policies.deleteTitle", { name })}
-      text={t("policies.deleteText")}
-      confirm={common("delete")}
-      isDanger
-      run={() =>
-        call(
-          api.DELETE(
-            "/api/v1/data-sources/{source_id}/policies/{policy_id}",
-            policyPath(source, policy),
-          ),
-        )
-      }
-      keys={SOURCE_KEYS}
-      onClose={close}
-    />
-  );
   return (
     <Card
       title={name}
@@ -102,25 +84,24 @@ function PolicyCard({ source, policy }: PolicyCardProps) {
         policy.is_from_config ? (
           <Badge>{t("sources.fromConfig")}</Badge>
         ) : (
-          <>
-            <Button
-              size="small"
-              aria-label={t("policies.editNamed", { name })}
-              onClick={() =>
-                open((close) => <PolicyDialog source={source} policy={policy} onClose={close} />)
-              }
-            >
-              {common("edit")}
-            </Button>
-            <Button
-              size="small"
-              variant="danger"
-              aria-label={t("policies.deleteNamed", { name })}
-              onClick={() => open(confirmDelete)}
-            >
-              {common("delete")}
-            </Button>
-          </>
+          <RowButtons
+            actions={[
+              {
+                label: t("policies.editNamed", { name }),
+                text: common("edit"),
+                dialog: (close) => <PolicyDialog source={source} policy={policy} onClose={close} />,
+              },
+              confirmed({
+                label: t("policies.deleteNamed", { name }),
+                text: common("delete"),
+                isDanger: true,
+                title: t("policies.deleteTitle", { name }),
+                explanation: t("policies.deleteText"),
+                run: () => call(api.DELETE(POLICY, policyPath(source, policy))),
+                keys: SOURCE_KEYS,
+              }),
+            ]}
+          />
         )
       }
     >
@@ -132,7 +113,6 @@ function PolicyCard({ source, policy }: PolicyCardProps) {
         )}
         <CodeBlock code={textOf(policy.rules)} language="json" label={name} />
       </div>
-      {opened}
     </Card>
   );
 }
@@ -157,47 +137,24 @@ function PolicyDialog({ source, policy, onClose }: PolicyDialogProps) {
       fields={({ form, change }) => {
         const parsed = rulesOf(form.text);
         return [
-          {
-            kind: "input",
-            name: "name",
-            label: t("policies.name"),
-            input: { required: true, maxLength: 200 },
-          },
-          {
-            kind: "lines",
-            name: "text",
-            label: t("policies.rules"),
+          input("name", t("policies.name"), { required: true, maxLength: 200 }),
+          lines("text", t("policies.rules"), {
             hint: t("policies.rulesHint"),
             error: "problem" in parsed ? t("policies.noJson", { problem: parsed.problem }) : null,
-            input: {
-              className: "min-h-64 font-mono text-[13px]",
-              required: true,
-              spellCheck: false,
-            },
-          },
-          {
-            kind: "own",
-            content: <AddUser text={form.text} onChange={(text) => change({ text })} />,
-          },
-          { kind: "own", content: <RulesExample /> },
+            className: "min-h-64 font-mono text-[13px]",
+            required: true,
+            spellCheck: false,
+          }),
+          <AddUser text={form.text} onChange={(text) => change({ text })} />,
+          <RulesExample />,
         ];
       }}
       run={({ name, text }) => {
         const parsed = rulesOf(text);
         const body = { name: name.trim(), rules: "rules" in parsed ? parsed.rules : {} };
         return policy === null
-          ? call(
-              api.POST("/api/v1/data-sources/{source_id}/policies", {
-                params: pathOf(source),
-                body,
-              }),
-            )
-          : call(
-              api.PUT("/api/v1/data-sources/{source_id}/policies/{policy_id}", {
-                ...policyPath(source, policy),
-                body,
-              }),
-            );
+          ? call(api.POST(POLICIES, { params: pathOf(source), body }))
+          : call(api.PUT(POLICY, { ...policyPath(source, policy), body }));
       }}
       keys={SOURCE_KEYS}
       done={common("saved")}

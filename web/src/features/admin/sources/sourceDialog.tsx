@@ -4,10 +4,12 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 
-import { EditDialog } from "../kit/form";
+import { checkbox, choice, EditDialog, input, lines, PLAIN, row } from "../kit/form";
 import { pathOf, SOURCE_KEYS, type Source } from "./queries";
 import { createOf, formOf, NEW_SOURCE, updateOf } from "./sourceForm";
 
+const KINDS = ["database", "files"] as const;
+const POLICIES = ["allow", "deny"] as const;
 const LIMITS = [
   { name: "maxRows", min: 1, step: 1 },
   { name: "maxMegabytes", min: 0.001, step: "any" },
@@ -32,99 +34,65 @@ export function SourceDialog({ source, onClose, onCreated }: SourceDialogProps) 
       save={isNew ? t("sources.add") : common("save")}
       initial={() => ({ ...(isNew ? NEW_SOURCE : formOf(source)), isChecked: true })}
       fields={({ form }) => [
-        {
-          kind: "input",
-          name: "name",
-          label: t("sources.name"),
+        input("name", t("sources.name"), {
           hint: t("sources.nameHint"),
-          input: { required: true, maxLength: 64, spellCheck: false },
-        },
-        isNew && {
-          kind: "choice",
-          name: "kind",
-          label: t("sources.kind"),
-          options: [
-            { value: "database", label: t("sources.kinds.database") },
-            { value: "files", label: t("sources.kinds.files") },
-          ],
-        },
+          required: true,
+          maxLength: 64,
+          spellCheck: false,
+        }),
+        isNew &&
+          choice(
+            "kind",
+            t("sources.kind"),
+            KINDS.map((value) => ({ value, label: t(`sources.kinds.${value}`) })),
+          ),
         // An address is write-only: it is never shown again.
         form.kind === "database"
-          ? {
-              kind: "input",
-              name: "url",
-              label: t("sources.address"),
+          ? input("url", t("sources.address"), {
               hint: t(isNew ? "sources.addressHint" : "sources.addressKept"),
-              input: {
-                type: "password",
-                required: isNew,
-                autoComplete: "off",
-                spellCheck: false,
-                placeholder: ADDRESS_EXAMPLE,
-              },
-            }
-          : {
-              kind: "input",
-              name: "folder",
-              label: t("sources.folder"),
+              ...PLAIN,
+              type: "password",
+              required: isNew,
+              placeholder: ADDRESS_EXAMPLE,
+            })
+          : input("folder", t("sources.folder"), {
               hint: t("sources.folderHint"),
-              input: {
-                required: isNew,
-                maxLength: 4096,
-                spellCheck: false,
-                placeholder: "/srv/reports",
-              },
-            },
-        {
-          kind: "lines",
-          name: "description",
-          label: t("sources.description"),
+              required: isNew,
+              maxLength: 4096,
+              spellCheck: false,
+              placeholder: "/srv/reports",
+            }),
+        lines("description", t("sources.description"), {
           hint: t("sources.descriptionHint"),
-          input: { maxLength: 4000 },
-        },
-        {
-          kind: "row",
-          fields: [
-            {
-              kind: "input",
-              name: "timeZone",
-              label: t("sources.timeZone"),
-              input: {
-                required: true,
-                maxLength: 64,
-                placeholder: "Asia/Shanghai",
-                spellCheck: false,
-              },
-            },
-            {
-              kind: "choice",
-              name: "defaultPolicy",
-              label: t("sources.defaultPolicy"),
-              hint: t("sources.defaultPolicyHint"),
-              options: [
-                { value: "allow", label: t("sources.defaultPolicies.allow") },
-                { value: "deny", label: t("sources.defaultPolicies.deny") },
-              ],
-            },
-          ],
-        },
-        {
-          kind: "row",
-          columns: 3,
-          legend: t("sources.limits"),
-          hint: t("sources.limitsHint"),
-          fields: LIMITS.map(({ name, min, step }) => ({
-            kind: "input",
-            name,
-            label: t(`sources.limitNames.${name}`),
-            input: { type: "number", min, step, placeholder: t("sources.limitUsual") },
-          })),
-        },
-        { kind: "check", name: "isChecked", label: t("sources.check") },
-        isNew && {
-          kind: "own",
-          content: <p className="text-xs text-muted">{t("sources.newHint")}</p>,
-        },
+          maxLength: 4000,
+        }),
+        row([
+          input("timeZone", t("sources.timeZone"), {
+            required: true,
+            maxLength: 64,
+            placeholder: "Asia/Shanghai",
+            spellCheck: false,
+          }),
+          choice(
+            "defaultPolicy",
+            t("sources.defaultPolicy"),
+            POLICIES.map((value) => ({ value, label: t(`sources.defaultPolicies.${value}`) })),
+            { hint: t("sources.defaultPolicyHint") },
+          ),
+        ]),
+        row(
+          LIMITS.map(({ name, min, step }) =>
+            input(name, t(`sources.limitNames.${name}`), {
+              type: "number",
+              min,
+              step,
+              placeholder: t("sources.limitUsual"),
+            }),
+          ),
+          { columns: 3, legend: t("sources.limits"), hint: t("sources.limitsHint") },
+        ),
+        checkbox("isChecked", t("sources.check")),
+        isNew && <p className="text-xs text-muted">{t("sources.newHint")}</p>,
       ]}
       run={(form) => {
         const query = { check: form.isChecked };

@@ -12,8 +12,8 @@ import { Card } from "@/components/ui/Page";
 import { Tabs } from "@/components/ui/Tabs";
 import { formatBytes, formatDateTime, formatDuration, formatNumber } from "@/lib/format";
 
-import { ConfirmChange, Problem, useChange } from "../kit/change";
-import { Section, useDialog } from "../kit/list";
+import { Problem, useChange } from "../kit/change";
+import { confirmed, RowButtons, Section } from "../kit/list";
 import { Facts, Loaded, type Fact } from "../kit/load";
 import { AccessTab } from "./access";
 import { PoliciesTab } from "./policies";
@@ -29,7 +29,6 @@ interface SourceViewProps {
 export function SourceView({ source, onBack }: SourceViewProps) {
   const { t } = useTranslation("admin");
   const { t: common } = useTranslation();
-  const [opened, open] = useDialog();
   const { name, is_from_config: isFixed } = source;
   return (
     <div className="grid min-w-0 gap-3">
@@ -43,39 +42,29 @@ export function SourceView({ source, onBack }: SourceViewProps) {
         title={name}
         text={source.description}
         actions={
-          <>
-            <Button
-              disabled={isFixed}
-              onClick={() => open((close) => <SourceDialog source={source} onClose={close} />)}
-            >
-              {common("edit")}
-            </Button>
-            <Button
-              variant="danger"
-              disabled={isFixed}
-              onClick={() =>
-                open((close) => (
-                  <ConfirmChange
-                    title={t("sources.delete.title", { name })}
-                    text={t("sources.delete.text")}
-                    typed={name}
-                    confirm={t("sources.delete.open")}
-                    run={() =>
-                      call(
-                        api.DELETE("/api/v1/data-sources/{source_id}", { params: pathOf(source) }),
-                      )
-                    }
-                    keys={[sourcesQuery.queryKey, ["sources"]]} // its own queries would fail now
-                    done={t("sources.delete.done", { name })}
-                    onDone={onBack}
-                    onClose={close}
-                  />
-                ))
-              }
-            >
-              {common("delete")}
-            </Button>
-          </>
+          <RowButtons
+            actions={[
+              {
+                label: common("edit"),
+                isDisabled: isFixed,
+                dialog: (close) => <SourceDialog source={source} onClose={close} />,
+              },
+              confirmed({
+                label: common("delete"),
+                isDanger: true,
+                isDisabled: isFixed,
+                title: t("sources.delete.title", { name }),
+                explanation: t("sources.delete.text"),
+                confirm: t("sources.delete.open"),
+                typed: name,
+                run: () =>
+                  call(api.DELETE("/api/v1/data-sources/{source_id}", { params: pathOf(source) })),
+                keys: [sourcesQuery.queryKey, ["sources"]], // its own queries would fail now
+                done: t("sources.delete.done", { name }),
+                onDone: onBack,
+              }),
+            ]}
+          />
         }
       >
         {isFixed && (
@@ -114,7 +103,6 @@ export function SourceView({ source, onBack }: SourceViewProps) {
           ]}
         />
       </Section>
-      {opened}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { Badge } from "@/components/ui/Badge";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 
-import { AddButton, ResourceList, Section } from "../kit/list";
+import { ResourceList, Section } from "../kit/list";
 import { useNameOf } from "../kit/people";
 import { isForEveryone } from "./grants";
 import { sourcesQuery, type Source } from "./queries";
@@ -36,33 +36,30 @@ export function SourcesSection() {
     <Section
       title={t("sections.sources")}
       text={t("sources.text")}
-      actions={
-        <AddButton
-          label={t("sources.add")}
-          dialog={(close) => (
-            <SourceDialog
-              source={null}
-              onClose={close}
-              onCreated={(source) => open(source.source_id)}
-            />
-          )}
-        />
-      }
+      add={{
+        label: t("sources.add"),
+        dialog: (close) => (
+          <SourceDialog
+            source={null}
+            onClose={close}
+            onCreated={(source) => open(source.source_id)}
+          />
+        ),
+      }}
     >
       <ResourceList
         label={t("sections.sources")}
         query={sources}
         columns={columns}
         rowKey={(source) => source.source_id}
-        actions={(source) => ({
-          buttons: [
-            {
-              label: t("sources.openNamed", { name: source.name }),
-              text: t("sources.open"),
-              run: () => open(source.source_id),
-            },
-          ],
-        })}
+        buttons={(source) => [
+          {
+            label: t("sources.openNamed", { name: source.name }),
+            text: t("sources.open"),
+            run: () => open(source.source_id),
+          },
+        ]}
+
         empty={
           <EmptyState icon={DatabaseZap} title={t("sources.none")} text={t("sources.noneText")} />
         }

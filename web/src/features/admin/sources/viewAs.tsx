@@ -15,7 +15,7 @@ import { EmptyState } from "@/components/ui/States";
 import { useErrorText } from "@/lib/errorText";
 import { formatNumber } from "@/lib/format";
 
-import { Fields } from "../kit/form";
+import { Fields, lines, user } from "../kit/form";
 import { Loaded } from "../kit/load";
 import { useNameOf } from "../kit/people";
 import { pathOf, type Source } from "./queries";
@@ -42,14 +42,7 @@ export function ViewAsTab({ source }: { source: Source }) {
         <Fields
           form={form}
           change={(changes) => setForm({ ...form, ...changes })}
-          fields={[
-            {
-              kind: "user",
-              name: "userId",
-              label: t("policies.viewAs.user"),
-              empty: t("policies.chooseUser"),
-            },
-          ]}
+          fields={[user("userId", t("policies.viewAs.user"), t("policies.chooseUser"))]}
         />
       </div>
       {form.userId === "" ? (
@@ -147,13 +140,12 @@ function CheckAs({ source, userId, name, firstTable }: CheckAsProps) {
           form={form}
           change={(changes) => setForm({ ...form, ...changes })}
           fields={[
-            {
-              kind: "lines",
-              name: "sql",
-              label: t("policies.check.sql"),
+            lines("sql", t("policies.check.sql"), {
               hint: t("policies.check.hint"),
-              input: { className: "font-mono text-[13px]", required: true, spellCheck: false },
-            },
+              className: "font-mono text-[13px]",
+              required: true,
+              spellCheck: false,
+            }),
           ]}
         />
         <div>

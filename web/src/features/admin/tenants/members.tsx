@@ -96,16 +96,15 @@ export function MembersDialog({ tenant, onClose }: MembersDialogProps) {
           lines={3}
           columns={columns}
           rowKey={(member) => member.user_id}
-          actions={({ user_id }) => ({
-            buttons: [
-              {
-                label: t("tenants.members.remove", { name: nameOf(user_id) }),
-                icon: UserRoundMinus,
-                isDisabled: remove.isPending,
-                run: () => remove.mutate(user_id),
-              },
-            ],
-          })}
+          buttons={({ user_id }) => [
+            {
+              label: t("tenants.members.remove", { name: nameOf(user_id) }),
+              icon: UserRoundMinus,
+              isDisabled: remove.isPending,
+              run: () => remove.mutate(user_id),
+            },
+          ]}
+
           {...(hasPages && { paging: pages })}
           empty={<EmptyState icon={UsersRound} title={t("tenants.members.none")} />}
         />

@@ -13,9 +13,8 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatBytes, formatNumber } from "@/lib/format";
 
-import { ConfirmChange } from "../kit/change";
-import { EditDialog } from "../kit/form";
-import { AddButton, ResourceList, Section } from "../kit/list";
+import { EditDialog, input, row } from "../kit/form";
+import { confirmed, ResourceList, Section } from "../kit/list";
 import { Loaded } from "../kit/load";
 import { MembersDialog } from "./members";
 import { TENANTS, tenantsQuery } from "../queries";
@@ -30,6 +29,8 @@ import {
   type Tenant,
 } from "./tenantForm";
 
+const pathOf = ({ tenant_id }: Tenant) => ({ params: { path: { tenant_id } } });
+
 export function TenantsSection() {
   const { t } = useTranslation("admin");
   const tenants = useQuery(tenantsQuery);
@@ -38,13 +39,11 @@ export function TenantsSection() {
     <Section
       title={t("sections.tenants")}
       text={t("tenants.text")}
-      actions={
-        <AddButton
-          label={t("tenants.add")}
-          isDisabled={isOff}
-          dialog={(close) => <TenantDialog tenant={null} onClose={close} />}
-        />
-      }
+      add={{
+        label: t("tenants.add"),
+        isDisabled: isOff,
+        dialog: (close) => <TenantDialog tenant={null} onClose={close} />,
+      }}
     >
       {isOff && (
         <Banner>
@@ -56,44 +55,34 @@ export function TenantsSection() {
         query={tenants}
         columns={useColumns()}
         rowKey={(tenant) => tenant.tenant_id}
-        actions={(tenant) => ({
-          menu: {
-            label: t("actionsFor", { name: tenant.name }),
-            id: tenant.tenant_id,
-            actions: [
-              {
-                label: t("tenants.members.open"),
-                icon: Users,
-                dialog: (close) => <MembersDialog tenant={tenant} onClose={close} />,
-              },
-              {
-                label: t("tenants.edit"),
-                icon: Pencil,
-                dialog: (close) => <TenantDialog tenant={tenant} onClose={close} />,
-              },
-              {
-                label: t("tenants.delete.open"),
-                icon: Trash2,
-                isDanger: true,
-                dialog: (close) => (
-                  <ConfirmChange
-                    title={t("tenants.delete.title", { name: tenant.name })}
-                    text={t("tenants.delete.text")}
-                    typed={tenant.name}
-                    confirm={t("tenants.delete.open")}
-                    run={() => {
-                      const params = { path: { tenant_id: tenant.tenant_id } };
-                      return call(api.DELETE("/api/v1/tenants/{tenant_id}", { params }));
-                    }}
-                    keys={[TENANTS, ["admin", "sources"]]}
-                    done={t("tenants.delete.done", { name: tenant.name })}
-                    onClose={close}
-                  />
-                ),
-              },
-            ],
-          },
+        menu={(tenant) => ({
+          label: t("actionsFor", { name: tenant.name }),
+          id: tenant.tenant_id,
+          actions: [
+            {
+              label: t("tenants.members.open"),
+              icon: Users,
+              dialog: (close) => <MembersDialog tenant={tenant} onClose={close} />,
+            },
+            {
+              label: t("tenants.edit"),
+              icon: Pencil,
+              dialog: (close) => <TenantDialog tenant={tenant} onClose={close} />,
+            },
+            confirmed({
+              label: t("tenants.delete.open"),
+              icon: Trash2,
+              isDanger: true,
+              title: t("tenants.delete.title", { name: tenant.name }),
+              explanation: t("tenants.delete.text"),
+              typed: tenant.name,
+              run: () => call(api.DELETE("/api/v1/tenants/{tenant_id}", pathOf(tenant))),
+              keys: [TENANTS, ["admin", "sources"]],
+              done: t("tenants.delete.done", { name: tenant.name }),
+            }),
+          ],
         })}
+
         empty={
           <EmptyState icon={Building2} title={t("tenants.none")} text={t("tenants.noneText")} />
         }
@@ -152,48 +141,34 @@ function TenantDialog({ tenant, onClose }: TenantDialogProps) {
       save={tenant === null ? t("tenants.add") : common("save")}
       initial={() => (tenant === null ? NEW_TENANT : formOf(tenant))}
       fields={({ form, change }) => [
-        {
-          kind: "input",
-          name: "name",
-          label: t("tenants.name"),
-          input: { required: true, maxLength: 200 },
-        },
-        tenant === null && {
-          kind: "input",
-          name: "tenantId",
-          label: t("tenants.id"),
-          hint: t("tenants.idHint"),
-          input: { pattern: "\\s*[A-Za-z0-9][A-Za-z0-9_.@\\-]{0,63}\\s*", spellCheck: false },
-        },
-        {
-          kind: "row",
-          legend: t("tenants.limitsTitle"),
-          hint: t("tenants.limitsHint"),
-          fields: [
-            ...LIMITS.map((name) => ({
-              kind: "input" as const,
-              name,
-              label: t(`tenants.limits.${name}`),
-              input: {
+        input("name", t("tenants.name"), { required: true, maxLength: 200 }),
+        tenant === null &&
+          input("tenantId", t("tenants.id"), {
+            hint: t("tenants.idHint"),
+            pattern: "\\s*[A-Za-z0-9][A-Za-z0-9_.@\\-]{0,63}\\s*",
+            spellCheck: false,
+          }),
+        row(
+          [
+            ...LIMITS.map((limit) =>
+              input(limit, t(`tenants.limits.${limit}`), {
                 type: "number",
                 min: 0,
                 max: 2147483647,
                 step: 1,
                 placeholder: t("tenants.unlimited"),
-              },
-            })),
-            {
-              kind: "input",
-              name: "quota",
-              label: t("tenants.quota"),
-              input: { type: "number", min: 0, step: "any", placeholder: t("tenants.usual") },
-            },
+              }),
+            ),
+            input("quota", t("tenants.quota"), {
+              type: "number",
+              min: 0,
+              step: "any",
+              placeholder: t("tenants.usual"),
+            }),
           ],
-        },
-        {
-          kind: "own",
-          content: <FeatureSwitches off={form.off} onChange={(off) => change({ off })} />,
-        },
+          { legend: t("tenants.limitsTitle"), hint: t("tenants.limitsHint") },
+        ),
+        <FeatureSwitches off={form.off} onChange={(off) => change({ off })} />,
       ]}
       run={(form) => {
         const body = bodyOf(form);
@@ -201,8 +176,7 @@ function TenantDialog({ tenant, onClose }: TenantDialogProps) {
           const tenant_id = form.tenantId.trim() || null;
           return call(api.POST("/api/v1/tenants", { body: { ...body, tenant_id } }));
         }
-        const params = { path: { tenant_id: tenant.tenant_id } };
-        return call(api.PUT("/api/v1/tenants/{tenant_id}", { params, body }));
+        return call(api.PUT("/api/v1/tenants/{tenant_id}", { ...pathOf(tenant), body }));
       }}
       keys={[TENANTS]}
       done={common("saved")}

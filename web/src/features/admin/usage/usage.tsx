@@ -13,7 +13,7 @@ import { EmptyState } from "@/components/ui/States";
 import { Table, type Column } from "@/components/ui/Table";
 import { classes } from "@/lib/classes";
 
-import { Fields } from "../kit/form";
+import { Fields, input, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
 import {
@@ -93,9 +93,7 @@ function Filters({ now, filter, change }: FiltersProps) {
       <Fields
         form={filter}
         change={change}
-        fields={[
-          { kind: "input", name, label: t(`usage.${name}`), input: { type: "date", ...limits } },
-        ]}
+        fields={[input(name, t(`usage.${name}`), { type: "date", ...limits })]}
       />
     </div>
   );
@@ -119,9 +117,7 @@ function Filters({ now, filter, change }: FiltersProps) {
         <Fields
           form={filter}
           change={change}
-          fields={[
-            { kind: "user", name: "userId", label: t("usage.user"), empty: t("usage.everybody") },
-          ]}
+          fields={[user("userId", t("usage.user"), t("usage.everybody"))]}
         />
       </div>
     </div>

@@ -12,9 +12,9 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatDate, formatDateTime } from "@/lib/format";
 
-import { ConfirmChange, Problem, SecretOnce, useChange } from "../kit/change";
-import { Fields } from "../kit/form";
-import { ResourceList } from "../kit/list";
+import { Problem, SecretOnce, useChange } from "../kit/change";
+import { Fields, input } from "../kit/form";
+import { confirmed, ResourceList } from "../kit/list";
 import type { User } from "../kit/people";
 import { keysQuery } from "../queries";
 
@@ -46,26 +46,18 @@ export function KeysDialog({ user, onClose }: { user: User; onClose: () => void 
           lines={2}
           columns={columns}
           rowKey={(key) => key.id}
-          actions={(key) => ({
-            buttons: [
-              {
-                label: t("users.keys.endNamed", { name: key.name }),
-                text: t("users.keys.end"),
-                isDanger: true,
-                dialog: (close) => (
-                  <ConfirmChange
-                    title={t("users.keys.endTitle", { name: key.name })}
-                    text={t("users.keys.endText")}
-                    confirm={t("users.keys.end")}
-                    isDanger
-                    run={() => revoke(key.id)}
-                    keys={[keysQuery(user.id).queryKey]}
-                    onClose={close}
-                  />
-                ),
-              },
-            ],
-          })}
+          buttons={(key) => [
+            confirmed({
+              label: t("users.keys.endNamed", { name: key.name }),
+              text: t("users.keys.end"),
+              isDanger: true,
+              title: t("users.keys.endTitle", { name: key.name }),
+              explanation: t("users.keys.endText"),
+              run: () => revoke(key.id),
+              keys: [keysQuery(user.id).queryKey],
+            }),
+          ]}
+
           empty={<EmptyState icon={KeyRound} title={t("users.keys.none")} />}
         />
       </NewKey>
@@ -88,7 +80,6 @@ function NewKey({ user, children }: { user: User; children: ReactNode }) {
     event.preventDefault();
     create.mutate(undefined);
   };
-  const input = { required: true, maxLength: 100, placeholder: t("users.keys.nameExample") };
   return (
     <div className="grid gap-4 pb-3">
       {create.data && (
@@ -102,7 +93,13 @@ function NewKey({ user, children }: { user: User; children: ReactNode }) {
         <div className="min-w-0 flex-1">
           <Fields
             form={form}
-            fields={[{ kind: "input", name: "name", label: t("users.keys.name"), input }]}
+            fields={[
+              input("name", t("users.keys.name"), {
+                required: true,
+                maxLength: 100,
+                placeholder: t("users.keys.nameExample"),
+              }),
+            ]}
             change={(changes) => setForm({ ...form, ...changes })}
           />
         </div>

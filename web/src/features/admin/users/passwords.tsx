@@ -9,7 +9,7 @@ import { Dialog } from "@/components/ui/Dialog";
 import { toast } from "@/components/ui/toast";
 
 import { SecretOnce } from "../kit/change";
-import { EditDialog, PLAIN, type FieldList } from "../kit/form";
+import { checkbox, choice, EditDialog, input, PLAIN, type FieldList } from "../kit/form";
 import { USERS, type User } from "../kit/people";
 
 /** Letters and digits that are not mistaken for one another. */
@@ -45,21 +45,24 @@ export function chosenPassword({ isGenerated, typed }: PasswordForm): string {
 function usePasswordFields(): (form: PasswordForm) => FieldList<PasswordForm> {
   const { t } = useTranslation("admin");
   return ({ isGenerated }) => [
-    { kind: "check", name: "isGenerated", label: t("users.password.generate") },
-    !isGenerated && {
-      kind: "input",
-      name: "typed",
-      label: t("users.password.typed"),
-      hint: t("users.password.typedHint"),
-      input: {
+    checkbox("isGenerated", t("users.password.generate")),
+    !isGenerated &&
+      input("typed", t("users.password.typed"), {
+        hint: t("users.password.typedHint"),
         type: "password",
         required: true,
         minLength: 8,
         maxLength: 72,
         autoComplete: "new-password",
-      },
-    },
+      }),
   ];
+}
+
+const ROLES = ["user", "admin"] as const;
+
+interface NewUser extends PasswordForm {
+  username: string;
+  role: (typeof ROLES)[number];
 }
 
 /** A generated password is shown once, after the account exists. */
@@ -80,37 +83,27 @@ export function CreateUserDialog({ onClose }: { onClose: () => void }) {
       title={t("users.add")}
       save={t("users.add")}
       width="narrow"
-      initial={() => ({ username: "", role: "user", ...GENERATED })}
+      initial={(): NewUser => ({ username: "", role: "user", ...GENERATED })}
       fields={({ form }) => [
-        {
-          kind: "input",
-          name: "username",
-          label: t("users.name"),
+        input("username", t("users.name"), {
           hint: t("users.nameHint"),
-          input: {
-            ...PLAIN,
-            required: true,
-            minLength: 3,
-            maxLength: 20,
-            pattern: "[A-Za-z0-9_]+",
-          },
-        },
-        {
-          kind: "choice",
-          name: "role",
-          label: t("users.role"),
-          hint: t(form.role === "admin" ? "users.roleHints.admin" : "users.roleHints.user"),
-          options: [
-            { value: "user", label: t("users.roles.user") },
-            { value: "admin", label: t("users.roles.admin") },
-          ],
-        },
+          ...PLAIN,
+          required: true,
+          minLength: 3,
+          maxLength: 20,
+          pattern: "[A-Za-z0-9_]+",
+        }),
+        choice(
+          "role",
+          t("users.role"),
+          ROLES.map((value) => ({ value, label: t(`users.roles.${value}`) })),
+          { hint: t(`users.roleHints.${form.role}`) },
+        ),
         ...passwordFields(form),
       ]}
       run={async (form) => {
         const password = chosenPassword(form);
-        const role = form.role === "admin" ? "admin" : "user";
-        const body = { username: form.username.trim(), password, role } as const;
+        const body = { username: form.username.trim(), password, role: form.role };
         return { name: (await call(api.POST("/api/users", { body }))).username, password };
       }}
       keys={[USERS]}
@@ -137,7 +130,7 @@ export function ResetPasswordDialog({ user, onClose }: { user: User; onClose: ()
       initial={() => ({ ...GENERATED, keepsKeys: false })}
       fields={({ form }) => [
         ...passwordFields(form),
-        { kind: "check", name: "keepsKeys", label: t("users.password.keepKeys") },
+        checkbox("keepsKeys", t("users.password.keepKeys")),
       ]}
       run={async (form) => {
         const password = chosenPassword(form);
@@ -148,7 +141,10 @@ export function ResetPasswordDialog({ user, onClose }: { user: User; onClose: ()
       }}
       keys={[USERS, ["admin", "keys", user.id]]}
       onDone={(password, form) => {
-        if (form.isGenerated) return setGenerated(password);
+        if (form.isGenerated) {
+          setGenerated(password);
+          return;
+        }
         toast(t("users.password.done", { name: user.username }));
         onClose();
       }}

@@ -23,8 +23,7 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatDate } from "@/lib/format";
 
-import { ConfirmChange } from "../kit/change";
-import { AddButton, ResourceList, Section, usePages, type RowAction } from "../kit/list";
+import { confirmed, ResourceList, Section, usePages, type RowAction } from "../kit/list";
 import { USERS, type User } from "../kit/people";
 import { AttributesDialog } from "./attributes";
 import { KeysDialog } from "./keys";
@@ -79,12 +78,7 @@ export function UsersSection() {
     <Section
       title={t("sections.users")}
       text={t("users.text")}
-      actions={
-        <AddButton
-          label={t("users.add")}
-          dialog={(close) => <CreateUserDialog onClose={close} />}
-        />
-      }
+      add={{ label: t("users.add"), dialog: (close) => <CreateUserDialog onClose={close} /> }}
     >
       <Input
         type="search"
@@ -102,14 +96,13 @@ export function UsersSection() {
         query={users}
         columns={columns}
         rowKey={(user) => user.id}
-        actions={(user) => ({
-          menu: {
-            label: t("actionsFor", { name: user.username }),
-            note: user.id === me?.id ? t("users.ownAccount") : undefined,
-            id: user.id,
-            actions: actionsOf(user, user.id === me?.id),
-          },
+        menu={(user) => ({
+          label: t("actionsFor", { name: user.username }),
+          note: user.id === me?.id ? t("users.ownAccount") : undefined,
+          id: user.id,
+          actions: actionsOf(user, user.id === me?.id),
         })}
+
         paging={paging}
         empty={
           <EmptyState
@@ -149,58 +142,40 @@ function useUserActions(): (user: User, isMe: boolean) => RowAction[] {
         isDisabled: isMe,
         dialog: (close) => <ResetPasswordDialog user={user} onClose={close} />,
       },
-      {
+      confirmed({
         label: t(role === "admin" ? "users.makeAdmin" : "users.makeUser"),
         icon: ShieldCheck,
         isDisabled: isMe,
-        dialog: (close) => (
-          <ConfirmChange
-            title={t(role === "admin" ? "users.makeAdminTitle" : "users.makeUserTitle", { name })}
-            text={t(`users.roleHints.${role}`)}
-            confirm={t(role === "admin" ? "users.makeAdmin" : "users.makeUser")}
-            run={() => call(api.PATCH("/api/users/{user_id}/role", { params, body: { role } }))}
-            keys={[USERS]}
-            onClose={close}
-          />
-        ),
-      },
-      {
+        title: t(role === "admin" ? "users.makeAdminTitle" : "users.makeUserTitle", { name }),
+        explanation: t(`users.roleHints.${role}`),
+        run: () => call(api.PATCH("/api/users/{user_id}/role", { params, body: { role } })),
+        keys: [USERS],
+      }),
+      confirmed({
         label: t(isActive ? "users.disable" : "users.enable"),
         icon: isActive ? UserRoundMinus : UserRoundCheck,
         isDisabled: isMe,
-        dialog: (close) => (
-          <ConfirmChange
-            title={t(isActive ? "users.disableTitle" : "users.enableTitle", { name })}
-            text={t(isActive ? "users.disableText" : "users.enableText")}
-            confirm={t(isActive ? "users.disable" : "users.enable")}
-            isDanger={isActive}
-            run={() => {
-              const body = { status: isActive ? "disabled" : "active" } as const;
-              return call(api.PATCH("/api/users/{user_id}/status", { params, body }));
-            }}
-            keys={[USERS]}
-            onClose={close}
-          />
-        ),
-      },
-      {
+        title: t(isActive ? "users.disableTitle" : "users.enableTitle", { name }),
+        explanation: t(isActive ? "users.disableText" : "users.enableText"),
+        isDanger: isActive,
+        run: () => {
+          const body = { status: isActive ? "disabled" : "active" } as const;
+          return call(api.PATCH("/api/users/{user_id}/status", { params, body }));
+        },
+        keys: [USERS],
+      }),
+      confirmed({
         label: t("users.delete.open"),
         icon: Trash2,
         isDanger: true,
         isDisabled: isMe,
-        dialog: (close) => (
-          <ConfirmChange
-            title={t("users.delete.title", { name })}
-            text={t("users.delete.text")}
-            typed={name}
-            confirm={t("users.delete.open")}
-            run={() => call(api.DELETE("/api/users/{user_id}", { params }))}
-            keys={[USERS]}
-            done={t("users.delete.done", { name })}
-            onClose={close}
-          />
-        ),
-      },
+        title: t("users.delete.title", { name }),
+        explanation: t("users.delete.text"),
+        typed: name,
+        run: () => call(api.DELETE("/api/users/{user_id}", { params })),
+        keys: [USERS],
+        done: t("users.delete.done", { name }),
+      }),
     ];
   };
 }
