@@ -96,7 +96,7 @@ web: $(WEB_APP) ## build the web app, if its sources changed
 
 web-packages: $(WEB_PACKAGES) ## install the web app's packages, if its lock file changed
 
-web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes
+web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes and events
 	@$(BIN)/python -m scripts.web_schema
 
 screenshots: $(SETUP) $(WEB_APP) chromium ## take a picture of every page, light and dark, in English and Chinese

@@ -10,7 +10,7 @@ import { figuresByPart } from "./figures";
 function answered(...said: [agent: string | null, text: string][]): Turn {
   const events = said.map(([agent, content], at): RunEvent => ({
     event_type: "text",
-    data: { content, is_final: true, agent },
+    data: { content, is_final: true, is_main: agent === null, agent },
     timestamp: at,
     seq: at + 1,
     run_id: "run",

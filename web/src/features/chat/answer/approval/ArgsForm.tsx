@@ -10,7 +10,7 @@ import { ArgsField } from "./ArgsField";
 import { formFields, initialValues, readForm, type FieldProblem } from "./argsForm";
 
 interface ArgsFormProps {
-  schema: JsonObject | undefined;
+  schema: JsonObject | null | undefined;
   args: JsonObject;
   label: string;
   isDisabled: boolean;

@@ -1,11 +1,11 @@
 /** What a call would do: the change it makes to a file, otherwise its arguments. */
 
-import type { Action } from "@/events/types";
+import type { ActionRequest } from "@/events/types";
 
 import { Arguments } from "../Arguments";
 import { DiffView } from "../DiffView";
 
-export function WhatWouldHappen({ action }: { action: Action }) {
+export function WhatWouldHappen({ action }: { action: ActionRequest }) {
   const { name, args, diff } = action;
   const path = args["file_path"] ?? args["path"];
   if (!diff || typeof path !== "string") return <Arguments tool={name} args={args} />;
