@@ -25,7 +25,7 @@ export const allAgentsQuery = queryOptions({
       : AT_REST_MS,
 });
 
-export const keysQuery = (userId: string) =>
+export const userKeysQuery = (userId: string) =>
   queryOptions({
     queryKey: ["admin", "keys", userId],
     queryFn: () => call(api.GET("/api/v1/api-keys", { params: { query: { user_id: userId } } })),

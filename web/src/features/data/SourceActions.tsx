@@ -23,7 +23,7 @@ export function SourceActions({ source }: { source: Source }) {
   return (
     <>
       {mayDelete(source) && <DeleteButton source={source} />}
-      {mayRefresh(me) && <RefreshButton source={source} />}
+      {mayRefresh(me) && <RefreshSource source={source} />}
       <Button variant="primary" onClick={() => askAbout(source.name)}>
         <MessageSquareText className="size-4" aria-hidden />
         {t("ask")}
@@ -32,7 +32,7 @@ export function SourceActions({ source }: { source: Source }) {
   );
 }
 
-function RefreshButton({ source }: { source: Source }) {
+function RefreshSource({ source }: { source: Source }) {
   const { t } = useTranslation("data");
   const client = useQueryClient();
   const errorText = useErrorText();

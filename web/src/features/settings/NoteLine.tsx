@@ -10,12 +10,12 @@ import { IconButton } from "@/components/ui/IconButton";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { formatBytes, formatDateTime } from "@/lib/format";
 
-import type { Note } from "./Memory";
+import type { MemoryNote } from "./Memory";
 import { noteQuery } from "./queries";
 
 interface NoteLineProps {
   userId: string;
-  note: Note;
+  note: MemoryNote;
   onErase: () => void;
 }
 
@@ -45,7 +45,7 @@ export function NoteLine({ userId, note, onErase }: NoteLineProps) {
   );
 }
 
-function NoteText({ userId, note }: { userId: string; note: Note }) {
+function NoteText({ userId, note }: { userId: string; note: MemoryNote }) {
   const text = useQuery(noteQuery(userId, note.assistant_id, note.path));
   if (text.isPending) return <LoadingState />;
   if (text.isError) return <ErrorState error={text.error} onRetry={() => void text.refetch()} />;

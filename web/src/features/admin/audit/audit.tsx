@@ -28,7 +28,7 @@ import {
   isFiltered,
   NO_FILTER,
   OUTCOMES,
-  PAGE_SIZE,
+  AUDIT_PAGE_SIZE,
   queryOf,
   type AuditFilter,
 } from "./auditFilter";
@@ -45,7 +45,7 @@ const OUTCOME_TONES: Record<AuditRow["outcome"], Tone> = {
 export function AuditSection() {
   const { t } = useTranslation("admin");
   const [filter, setFilter] = useState(NO_FILTER);
-  const paging = usePages(PAGE_SIZE);
+  const paging = usePages(AUDIT_PAGE_SIZE);
   const query = queryOf(filter, paging.offset);
   const rows = useQuery({
     queryKey: ["admin", "audit", query],
@@ -69,7 +69,7 @@ export function AuditSection() {
       }
     >
       <Verification />
-      <Filters form={filter} change={change} rows={rows.data?.items ?? []} />
+      <AuditFilters form={filter} change={change} rows={rows.data?.items ?? []} />
       <ResourceList
         label={t("sections.audit")}
         query={rows}
@@ -134,12 +134,12 @@ function OutcomeBadge({ outcome }: Pick<AuditRow, "outcome">) {
 
 const USUAL_ACTIONS = ["login", "logout", "tool.call", "sql.query", "mcp.call", "approval.decide"];
 
-interface FiltersProps extends Omit<FieldsProps<AuditFilter>, "fields"> {
+interface AuditFiltersProps extends Omit<FieldsProps<AuditFilter>, "fields"> {
   /** On the page now: their actions are offered. */
   rows: AuditRow[];
 }
 
-function Filters({ form, change, rows }: FiltersProps) {
+function AuditFilters({ form, change, rows }: AuditFiltersProps) {
   const { t } = useTranslation("admin");
   const listId = useId();
   const actions = [...new Set([...USUAL_ACTIONS, ...rows.map((row) => row.action)])].sort();

@@ -3,10 +3,10 @@
 import type { operations } from "@/api/schema";
 
 export type AuditQuery = NonNullable<operations["list_audit"]["parameters"]["query"]>;
-export type Outcome = NonNullable<AuditQuery["outcome"]>;
+export type AuditOutcome = NonNullable<AuditQuery["outcome"]>;
 
-export const OUTCOMES: readonly Outcome[] = ["success", "denied", "failed"];
-export const PAGE_SIZE = 50;
+export const OUTCOMES: readonly AuditOutcome[] = ["success", "denied", "failed"];
+export const AUDIT_PAGE_SIZE = 50;
 
 export interface AuditFilter {
   userId: string;
@@ -30,7 +30,7 @@ export const NO_FILTER: AuditFilter = {
 export const FORMATS = ["csv", "jsonl"] as const;
 
 export function queryOf(filter: AuditFilter, offset: number): AuditQuery {
-  return { limit: PAGE_SIZE, offset, ...conditionsOf(filter) };
+  return { limit: AUDIT_PAGE_SIZE, offset, ...conditionsOf(filter) };
 }
 
 /** Where everything that fits the filter is a file. */

@@ -28,15 +28,15 @@ export function checksOf(checks: SystemInfo["checks"]): Check[] {
     .sort((a, b) => Number(a.isWell) - Number(b.isWell) || a.name.localeCompare(b.name));
 }
 
-export type Notice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
+export type HealthNotice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
 
 const NEARLY_FULL = 0.9;
 const LONG_QUEUE = 20;
 
 /** What works but deserves a look. */
-export function noticesOf(system: SystemInfo): Notice[] {
+export function noticesOf(system: SystemInfo): HealthNotice[] {
   const { connections, mcp, runs, sandbox } = system;
-  const notices: [Notice, boolean][] = [
+  const notices: [HealthNotice, boolean][] = [
     ["offline", system.is_offline],
     ["noSandbox", sandbox === null],
     ["mcpFailing", (mcp?.failing.length ?? 0) > 0],

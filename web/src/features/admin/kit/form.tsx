@@ -18,10 +18,10 @@ interface FormPart<Form> {
 }
 
 /** A field of a form: it renders the control of one of its values. */
-type FormField<Form> = (part: FormPart<Form>) => ReactNode;
+type FieldOf<Form> = (part: FormPart<Form>) => ReactNode;
 
 /** The fields of a form in their order; elements stand for parts that no field renders. */
-export type FieldList<Form> = readonly (FormField<Form> | ReactNode)[];
+export type FieldList<Form> = readonly (FieldOf<Form> | ReactNode)[];
 
 export interface FieldsProps<Form> extends FormPart<Form> {
   fields: FieldList<Form>;
@@ -38,11 +38,11 @@ interface Labelled {
   error?: string | null | undefined;
 }
 
-/** Attributes of the control itself. */
-type Attributes<Element extends "input" | "textarea" | "select"> = Labelled &
+/** ControlAttributes of the control itself. */
+type ControlAttributes<Element extends "input" | "textarea" | "select"> = Labelled &
   Omit<ComponentProps<Element>, "id" | "name" | "value" | "onChange" | "children">;
 
-type ControlProps = FieldControl & {
+type TextControlProps = FieldControl & {
   value: string;
   onChange: (event: { target: { value: string } }) => void;
 };
@@ -51,8 +51,8 @@ function textField<Name extends string, Value extends string>(
   name: Name,
   label: string,
   { hint, error }: Labelled,
-  render: (props: ControlProps) => ReactNode,
-): FormField<Record<Name, Value>> {
+  render: (props: TextControlProps) => ReactNode,
+): FieldOf<Record<Name, Value>> {
   return ({ form, change }) => (
     <Field label={label} hint={hint} error={error ?? null}>
       {(control) =>
@@ -72,7 +72,7 @@ function textField<Name extends string, Value extends string>(
 export function input<Name extends string>(
   name: Name,
   label: string,
-  { hint, error, ...attributes }: Attributes<"input"> = {},
+  { hint, error, ...attributes }: ControlAttributes<"input"> = {},
 ) {
   return textField<Name, string>(name, label, { hint, error }, (props) => (
     <Input {...attributes} {...props} />
@@ -83,7 +83,7 @@ export function input<Name extends string>(
 export function lines<Name extends string>(
   name: Name,
   label: string,
-  { hint, error, ...attributes }: Attributes<"textarea"> = {},
+  { hint, error, ...attributes }: ControlAttributes<"textarea"> = {},
 ) {
   return textField<Name, string>(name, label, { hint, error }, (props) => (
     <Textarea {...attributes} {...props} />
@@ -100,7 +100,7 @@ export function choice<Name extends string, Value extends string, Empty extends 
   name: Name,
   label: string,
   options: readonly Option<Value>[],
-  { hint, error, empty, ...attributes }: Attributes<"select"> & { empty?: Empty } = {},
+  { hint, error, empty, ...attributes }: ControlAttributes<"select"> & { empty?: Empty } = {},
 ) {
   return textField<Name, Value | ([Empty] extends [never] ? never : "")>(
     name,
@@ -134,7 +134,7 @@ export function user<Name extends string>(name: Name, label: string, empty: stri
 export function checkbox<Name extends string>(
   name: Name,
   label: string,
-): FormField<Record<Name, boolean>> {
+): FieldOf<Record<Name, boolean>> {
   return ({ form, change }) => (
     <Checkbox
       label={label}
@@ -160,7 +160,7 @@ const COLUMNS = {
 export function row<Form>(
   fields: FieldList<NoInfer<Form>>,
   { columns = 2, legend, hint }: RowOptions = {},
-): FormField<Form> {
+): FieldOf<Form> {
   return function Row(part) {
     const grid = (
       <div className={COLUMNS[columns]}>
@@ -178,7 +178,7 @@ export function row<Form>(
   };
 }
 
-/** Attributes of text that is a name or an address and no prose. */
+/** ControlAttributes of text that is a name or an address and no prose. */
 export const PLAIN = { autoComplete: "off", spellCheck: false } as const;
 
 interface FormState<Form, Problems> extends FormPart<Form> {

@@ -10,12 +10,12 @@ type ToolName = Schemas["AllowedTool"];
 /** Null: not limited (a key only). */
 export type Chosen = ReadonlySet<string> | null;
 
-export function keyOf({ server_id: serverId, tool_name: name }: ToolName): string {
+export function toolKey({ server_id: serverId, tool_name: name }: ToolName): string {
   return JSON.stringify([serverId, name]);
 }
 
 export function chosenOf(tools: readonly ToolName[] | null): Chosen {
-  return tools === null ? null : new Set(tools.map(keyOf));
+  return tools === null ? null : new Set(tools.map(toolKey));
 }
 
 /**
@@ -24,7 +24,7 @@ export function chosenOf(tools: readonly ToolName[] | null): Chosen {
  */
 export function toolsOf(chosen: Chosen, catalogue: readonly McpTool[]): ToolName[] | null {
   if (chosen === null) return null;
-  return catalogue.map(nameOf).filter((each) => chosen.has(keyOf(each)));
+  return catalogue.map(nameOf).filter((each) => chosen.has(toolKey(each)));
 }
 
 function nameOf(tool: McpTool): ToolName {
@@ -39,7 +39,7 @@ export function choicesOf(
 ): GroupedChoice[] {
   return catalogue
     .filter((tool) => sharedServers.has(tool.server_id))
-    .map((tool) => ({ tool, key: keyOf(nameOf(tool)) }))
+    .map((tool) => ({ tool, key: toolKey(nameOf(tool)) }))
     .filter(({ tool, key }) => tool.status !== "removed" || listed?.has(key) === true)
     .map(({ tool, key }) => ({
       key,

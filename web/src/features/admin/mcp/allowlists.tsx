@@ -20,9 +20,9 @@ import { useChange } from "../kit/change";
 import { choice, Fields, row, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
-import { allAgentsQuery, keysQuery, registryQuery } from "../queries";
+import { allAgentsQuery, userKeysQuery, registryQuery } from "../queries";
 import { choicesOf, chosenOf, isSame, toolsOf, type Chosen } from "./allowlist";
-import { catalogueQuery, MCP_KEYS, type McpTool } from "./queries";
+import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
 import type { SharedServer } from "./sharedForm";
 
 type Subject = { agent_id: string } | { api_key_id: string };
@@ -45,7 +45,7 @@ export function AllowlistsSection() {
     value: each.id,
     label: each.name,
   }));
-  const keys = useQuery({ ...keysQuery(userId), enabled: userId !== "" }).data?.items.map(
+  const keys = useQuery({ ...userKeysQuery(userId), enabled: userId !== "" }).data?.items.map(
     (key) => ({ value: key.id, label: `${key.name} (${key.prefix}…)` }),
   );
   const id = kind === "agent" ? form.agentId : form.keyId;
@@ -97,7 +97,7 @@ export function AllowlistsSection() {
 /** The list of one agent or key. */
 function Allowlist({ subject }: { subject: Subject }) {
   const stored = useQuery(allowlistQuery(subject));
-  const catalogue = useQuery(catalogueQuery({}));
+  const catalogue = useQuery(mcpToolsQuery({}));
   const servers = useQuery(registryQuery);
   return (
     <Loaded query={servers}>

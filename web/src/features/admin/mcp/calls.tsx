@@ -25,7 +25,7 @@ import {
   callQuery,
   hasFilters,
   NO_FILTERS,
-  PAGE_SIZE,
+  CALLS_PAGE_SIZE,
   type CallFilters,
   type CallStatus,
 } from "./callFilters";
@@ -45,7 +45,7 @@ const CALL_TONES: Record<CallStatus, Tone> = {
 export function McpCallsSection() {
   const { t } = useTranslation("mcpAdmin");
   const [filters, setFilters] = useState(NO_FILTERS);
-  const paging = usePages(PAGE_SIZE);
+  const paging = usePages(CALLS_PAGE_SIZE);
   const query = callQuery(filters, paging.offset);
   const calls = useQuery({
     queryKey: ["mcp", "calls", query],
@@ -63,7 +63,7 @@ export function McpCallsSection() {
       text={t("calls.text")}
       actions={<RefreshButton query={calls} />}
     >
-      <Filters form={filters} change={change} />
+      <CallFilterForm form={filters} change={change} />
       <ResourceList
         label={t("calls.title")}
         query={calls}
@@ -137,7 +137,7 @@ function CallBadge({ status }: { status: CallStatus }) {
   return <Badge tone={CALL_TONES[status]}>{t(`calls.statuses.${status}`)}</Badge>;
 }
 
-interface FiltersProps {
+interface CallFilterFormProps {
   form: CallFilters;
   change: (changes: Partial<CallFilters>) => void;
 }
@@ -151,7 +151,7 @@ const TEXTS = [
 ] as const;
 
 /** The usual filters, and the rest on demand. */
-function Filters({ form, change }: FiltersProps) {
+function CallFilterForm({ form, change }: CallFilterFormProps) {
   const { t } = useTranslation("mcpAdmin");
   const servers = (useQuery(registryQuery).data?.items ?? []).map((each) => ({
     value: each.server_id,

@@ -10,7 +10,7 @@ export type McpTool = Schemas["McpToolInfo"];
 export const MCP_KEYS = [["mcp"], ["agents"], ["admin", "agents"]];
 const MAX_TOOLS = 1000;
 
-export const catalogueQuery = (filter: { server_id?: string; status?: McpTool["status"] }) =>
+export const mcpToolsQuery = (filter: { server_id?: string; status?: McpTool["status"] }) =>
   queryOptions({
     queryKey: ["mcp", "tools", filter],
     queryFn: () =>

@@ -29,7 +29,7 @@ import {
 import { Loaded } from "../kit/load";
 import { registryQuery } from "../queries";
 import { DiffDialog } from "./diff";
-import { catalogueQuery, MCP_KEYS, type McpTool } from "./queries";
+import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
 import { ServerDetails, useWhose } from "./serverDetails";
 import { SharedServerDialog } from "./serverDialog";
 import type { SharedServer } from "./sharedForm";
@@ -39,7 +39,7 @@ const pathOf = (id: string) => ({ params: { path: { server_id: id } } });
 
 export function McpRegistrySection() {
   const { t } = useTranslation("mcpAdmin");
-  const waiting = useQuery(catalogueQuery({ status: "quarantined" }));
+  const waiting = useQuery(mcpToolsQuery({ status: "quarantined" }));
   const trials = useTrials(); // here, so that results outlast a change of tabs
   const count = waiting.data?.total ?? 0;
   return (
@@ -244,7 +244,7 @@ function useServerMenu(options: ServerMenuOptions): (server: SharedServer) => Ro
 /** Tools whose definition changed and that wait for a review. */
 function ReviewTab() {
   const { t } = useTranslation("mcpAdmin");
-  const tools = useQuery(catalogueQuery({ status: "quarantined" }));
+  const tools = useQuery(mcpToolsQuery({ status: "quarantined" }));
   const servers = useQuery(registryQuery).data?.items;
   const names = new Map(servers?.map((each) => [each.server_id, each.name]));
   const columns: Column<McpTool>[] = [

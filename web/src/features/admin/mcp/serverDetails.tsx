@@ -26,7 +26,7 @@ import { Facts, Loaded, type Fact } from "../kit/load";
 import { useNameOf } from "../kit/people";
 import { tenantsQuery } from "../queries";
 import { DiffDialog } from "./diff";
-import { catalogueQuery, MCP_KEYS, type McpTool } from "./queries";
+import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
 import type { SharedServer } from "./sharedForm";
 
 /** Whose a server is, as text. */
@@ -121,7 +121,7 @@ function ServerFacts({ server }: { server: SharedServer }) {
 /** The tools of a server in the catalogue, and how each may be used. */
 function ToolTable({ server }: { server: SharedServer }) {
   const { t } = useTranslation("mcpAdmin");
-  const tools = useQuery(catalogueQuery({ server_id: server.server_id }));
+  const tools = useQuery(mcpToolsQuery({ server_id: server.server_id }));
   const [opened, open] = useDialog();
   const change = useChange(
     ({ tool, ...body }: { tool: McpTool } & Schemas["McpToolUpdate"]) => {

@@ -11,7 +11,7 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { Words } from "@/features/mcp/CommandFields";
 import { formatCommandLine } from "@/features/mcp/commandLine";
-import { templatesQuery } from "@/features/mcp/queries";
+import { templatesQuery, type Template } from "@/features/mcp/queries";
 import { Refusal } from "@/features/mcp/Refusal";
 import { SecretRows } from "@/features/mcp/SecretRows";
 
@@ -25,7 +25,6 @@ import {
   templateFormOf,
   templateProblemsOf,
   type Parameter,
-  type Template,
   type TemplateForm,
   type TemplateProblem,
   type TemplateProblems,

@@ -12,12 +12,13 @@ import { Checkbox } from "@/components/ui/Checkbox";
 import { IconButton } from "@/components/ui/IconButton";
 import { Select } from "@/components/ui/Input";
 import { Card } from "@/components/ui/Page";
+import type { Source } from "@/features/data/queries";
 
 import { Problem, useChange } from "../kit/change";
 import { usePeople } from "../kit/people";
 import { tenantsQuery } from "../queries";
-import { added, EVERYONE, isForEveryone, keyOf, removed, type Grant } from "./grants";
-import { pathOf, SOURCE_KEYS, type Source } from "./queries";
+import { added, EVERYONE, isForEveryone, grantKey, removed, type Grant } from "./grants";
+import { pathOf, SOURCE_KEYS } from "./queries";
 
 type NamedKind = Exclude<Grant["subject_kind"], "everyone">;
 
@@ -70,7 +71,7 @@ export function AccessTab({ source }: { source: Source }) {
         <ul className="grid gap-1" aria-label={t("sources.access.named")}>
           {named.map((grant) => (
             <li
-              key={keyOf(grant)}
+              key={grantKey(grant)}
               className="flex items-center gap-2 rounded-lg border border-line px-3 py-1 text-sm"
             >
               <span className="text-muted">{t(`sources.subjects.${grant.subject_kind}`)}</span>

@@ -10,7 +10,7 @@ export function isForEveryone(grants: readonly Grant[]): boolean {
   return grants.some((grant) => grant.subject_kind === "everyone");
 }
 
-export function keyOf(grant: Grant): string {
+export function grantKey(grant: Grant): string {
   return `${grant.subject_kind}:${grant.subject_id}`;
 }
 
@@ -20,5 +20,5 @@ export function added(grants: readonly Grant[], grant: Grant): Grant[] {
 }
 
 export function removed(grants: readonly Grant[], grant: Grant): Grant[] {
-  return grants.filter((each) => keyOf(each) !== keyOf(grant));
+  return grants.filter((each) => grantKey(each) !== grantKey(grant));
 }

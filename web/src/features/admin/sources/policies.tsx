@@ -10,14 +10,23 @@ import { Badge } from "@/components/ui/Badge";
 import { Card } from "@/components/ui/Page";
 import { EmptyState } from "@/components/ui/States";
 import { Field } from "@/components/ui/Field";
+import type { Source } from "@/features/data/queries";
 
 import { Problem, ProblemBanner } from "../kit/change";
 import { EditDialog, input, lines } from "../kit/form";
 import { AddButton, confirmed, RowButtons } from "../kit/list";
 import { Loaded } from "../kit/load";
 import { useNameOf, usePeople, UserSelect } from "../kit/people";
-import { pathOf, SOURCE_KEYS, SOURCES, type Source } from "./queries";
-import { EXAMPLE, NEW_RULES, problemsOf, rulesOf, textOf, usersOf, withSubject } from "./rules";
+import { pathOf, SOURCE_KEYS, SOURCES } from "./queries";
+import {
+  EXAMPLE,
+  NEW_RULES,
+  policyProblemsOf,
+  rulesOf,
+  textOf,
+  usersOf,
+  withSubject,
+} from "./rules";
 
 type Policy = Schemas["PolicyInfo"];
 
@@ -212,7 +221,7 @@ function RulesExample() {
 
 /** Why the server refuses a policy: a sentence for each part that does not fit the source. */
 function PolicyProblem({ error }: { error: unknown }) {
-  const problems = error instanceof ApiError ? problemsOf(error.details) : [];
+  const problems = error instanceof ApiError ? policyProblemsOf(error.details) : [];
   if (problems.length < 2) return <Problem error={error} />;
   return (
     <ProblemBanner error={error}>

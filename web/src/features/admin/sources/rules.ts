@@ -44,7 +44,7 @@ export function usersOf(rules: Rules): string[] {
 }
 
 /** The sentences of the server about what does not fit, one for each problem. */
-export function problemsOf(details: unknown): string[] {
+export function policyProblemsOf(details: unknown): string[] {
   return isRecord(details) ? textsOf(details["problems"]) : [];
 }
 

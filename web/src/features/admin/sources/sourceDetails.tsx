@@ -10,6 +10,7 @@ import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
 import { Card } from "@/components/ui/Page";
 import { Tabs } from "@/components/ui/Tabs";
+import type { Source } from "@/features/data/queries";
 import { formatBytes, formatDateTime, formatDuration, formatNumber } from "@/lib/format";
 
 import { Problem, useChange } from "../kit/change";
@@ -17,7 +18,7 @@ import { confirmed, RowButtons, Section } from "../kit/list";
 import { Facts, Loaded, type Fact } from "../kit/load";
 import { AccessTab } from "./access";
 import { PoliciesTab } from "./policies";
-import { pathOf, SOURCE_KEYS, SOURCES, sourcesQuery, type Source } from "./queries";
+import { pathOf, SOURCE_KEYS, SOURCES, allSourcesQuery } from "./queries";
 import { SourceDialog } from "./sourceDialog";
 import { ViewAsTab } from "./viewAs";
 
@@ -26,7 +27,7 @@ interface SourceViewProps {
   onBack: () => void;
 }
 
-export function SourceView({ source, onBack }: SourceViewProps) {
+export function SourceDetails({ source, onBack }: SourceViewProps) {
   const { t } = useTranslation("admin");
   const { t: common } = useTranslation();
   const { name, is_from_config: isFixed } = source;
@@ -59,7 +60,7 @@ export function SourceView({ source, onBack }: SourceViewProps) {
                 typed: name,
                 run: () =>
                   call(api.DELETE("/api/v1/data-sources/{source_id}", { params: pathOf(source) })),
-                keys: [sourcesQuery.queryKey, ["sources"]], // its own queries would fail now
+                keys: [allSourcesQuery.queryKey, ["sources"]], // its own queries would fail now
                 done: t("sources.delete.done", { name }),
                 onDone: onBack,
               }),
@@ -183,8 +184,8 @@ function CatalogueCard({ source }: { source: Source }) {
                 })}
               </p>
               {summary.problem !== null && <Banner kind="danger">{summary.problem}</Banner>}
-              <Lines title={driftTitle(summary.drifted_at)} lines={summary.drift} />
-              <Lines title={t("sources.catalogue.leftOut")} lines={summary.left_out} />
+              <CatalogueLines title={driftTitle(summary.drifted_at)} lines={summary.drift} />
+              <CatalogueLines title={t("sources.catalogue.leftOut")} lines={summary.left_out} />
               {summary.drift.length === 0 && (
                 <p className="text-muted">{t("sources.catalogue.noDrift")}</p>
               )}
@@ -196,7 +197,7 @@ function CatalogueCard({ source }: { source: Source }) {
   );
 }
 
-function Lines({ title, lines }: { title: string; lines: string[] }) {
+function CatalogueLines({ title, lines }: { title: string; lines: string[] }) {
   if (lines.length === 0) return null;
   return (
     <div>

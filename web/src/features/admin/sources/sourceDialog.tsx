@@ -3,10 +3,11 @@
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
+import type { Source } from "@/features/data/queries";
 
 import { checkbox, choice, EditDialog, input, lines, PLAIN, row } from "../kit/form";
-import { pathOf, SOURCE_KEYS, type Source } from "./queries";
-import { createOf, formOf, NEW_SOURCE, updateOf } from "./sourceForm";
+import { pathOf, SOURCE_KEYS } from "./queries";
+import { createOf, sourceFormOf, NEW_SOURCE, updateOf } from "./sourceForm";
 
 const KINDS = ["database", "files"] as const;
 const POLICIES = ["allow", "deny"] as const;
@@ -32,7 +33,7 @@ export function SourceDialog({ source, onClose, onCreated }: SourceDialogProps) 
     <EditDialog
       title={isNew ? t("sources.add") : t("sources.editTitle", { name: source.name })}
       save={isNew ? t("sources.add") : common("save")}
-      initial={() => ({ ...(isNew ? NEW_SOURCE : formOf(source)), isChecked: true })}
+      initial={() => ({ ...(isNew ? NEW_SOURCE : sourceFormOf(source)), isChecked: true })}
       fields={({ form }) => [
         input("name", t("sources.name"), {
           hint: t("sources.nameHint"),

@@ -1,8 +1,7 @@
 /** A data source ↔ the fields of its form. */
 
 import type { Schemas } from "@/api/client";
-
-import type { Source } from "./queries";
+import type { Source } from "@/features/data/queries";
 
 const BYTES_PER_MB = 1_000_000;
 
@@ -34,7 +33,7 @@ export const NEW_SOURCE: SourceForm = {
   timeoutSeconds: "",
 };
 
-export function formOf(source: Source): SourceForm {
+export function sourceFormOf(source: Source): SourceForm {
   return {
     name: source.name,
     kind: source.kind,
@@ -62,7 +61,7 @@ export function createOf(form: SourceForm): Schemas["SourceCreate"] {
 
 /** Only what differs, so that an address, which is never shown, is kept. */
 export function updateOf(form: SourceForm, source: Source): Schemas["SourceUpdate"] {
-  const before = formOf(source);
+  const before = sourceFormOf(source);
   const limits = limitsOf(form);
   const update: Schemas["SourceUpdate"] = {};
   if (form.name.trim() !== before.name) update.name = form.name.trim();

@@ -8,13 +8,14 @@ import { useTranslation } from "react-i18next";
 import { Badge } from "@/components/ui/Badge";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
+import type { Source } from "@/features/data/queries";
 
 import { ResourceList, Section } from "../kit/list";
 import { useNameOf } from "../kit/people";
 import { isForEveryone } from "./grants";
-import { sourcesQuery, type Source } from "./queries";
+import { allSourcesQuery } from "./queries";
 import { SourceDialog } from "./sourceDialog";
-import { SourceView } from "./sourceView";
+import { SourceDetails } from "./sourceDetails";
 
 /** The source that is open is in the address: a reload or a link opens it again. */
 function useOpenSource(): [string | undefined, (sourceId: string | undefined) => void] {
@@ -28,10 +29,10 @@ function useOpenSource(): [string | undefined, (sourceId: string | undefined) =>
 export function SourcesSection() {
   const { t } = useTranslation("admin");
   const [openId, open] = useOpenSource();
-  const sources = useQuery(sourcesQuery);
+  const sources = useQuery(allSourcesQuery);
   const columns = useColumns(open);
   const opened = sources.data?.items.find((each) => each.source_id === openId);
-  if (opened) return <SourceView source={opened} onBack={() => open(undefined)} />;
+  if (opened) return <SourceDetails source={opened} onBack={() => open(undefined)} />;
   return (
     <Section
       title={t("sections.sources")}

@@ -12,13 +12,14 @@ import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
 import { Card } from "@/components/ui/Page";
 import { EmptyState } from "@/components/ui/States";
+import type { Source } from "@/features/data/queries";
 import { useErrorText } from "@/lib/errorText";
 import { formatNumber } from "@/lib/format";
 
 import { Fields, lines, user } from "../kit/form";
 import { Loaded } from "../kit/load";
 import { useNameOf } from "../kit/people";
-import { pathOf, type Source } from "./queries";
+import { pathOf } from "./queries";
 
 /** What another user sees of a source. It is recorded, so it is loaded only on demand. */
 const viewAsQuery = (source: Source, userId: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { bodyOf, formOf, NEW_TENANT, switchesOf, turned, type Tenant } from "./tenantForm";
+import { bodyOf, tenantFormOf, NEW_TENANT, switchesOf, turned, type Tenant } from "./tenantForm";
 
 const TENANT: Tenant = {
   tenant_id: "acme",
@@ -16,7 +16,7 @@ const TENANT: Tenant = {
 
 describe("a tenant's form", () => {
   it("shows what the tenant has and sends it back unchanged", () => {
-    const form = formOf(TENANT);
+    const form = tenantFormOf(TENANT);
     expect(form).toEqual({
       tenantId: "acme",
       name: "Acme",
@@ -38,7 +38,7 @@ describe("a tenant's form", () => {
 
   it("keeps a quota to the byte", () => {
     const odd = { ...TENANT, workspace_quota: 1_073_741_823 };
-    expect(bodyOf(formOf(odd)).workspace_quota).toBe(1_073_741_823);
+    expect(bodyOf(tenantFormOf(odd)).workspace_quota).toBe(1_073_741_823);
   });
 
   it("limits nothing when nothing is typed", () => {

@@ -30,7 +30,7 @@ export const NEW_TENANT: TenantForm = {
   off: [],
 };
 
-export function formOf(tenant: Tenant): TenantForm {
+export function tenantFormOf(tenant: Tenant): TenantForm {
   const shown = (value: number | null) => (value === null ? "" : String(value));
   return {
     tenantId: tenant.tenant_id,

@@ -20,7 +20,7 @@ import { MembersDialog } from "./members";
 import { TENANTS, tenantsQuery } from "../queries";
 import {
   bodyOf,
-  formOf,
+  tenantFormOf,
   LIMITS,
   NEW_TENANT,
   offOf,
@@ -139,7 +139,7 @@ function TenantDialog({ tenant, onClose }: TenantDialogProps) {
     <EditDialog
       title={tenant === null ? t("tenants.add") : t("tenants.editTitle", { name: tenant.name })}
       save={tenant === null ? t("tenants.add") : common("save")}
-      initial={() => (tenant === null ? NEW_TENANT : formOf(tenant))}
+      initial={() => (tenant === null ? NEW_TENANT : tenantFormOf(tenant))}
       fields={({ form, change }) => [
         input("name", t("tenants.name"), { required: true, maxLength: 200 }),
         tenant === null &&

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   chartOf,
   daysOf,
-  type DayUsage,
+  type UserDayUsage,
   lastDays,
   MOST_SERIES,
   OTHERS,
@@ -12,7 +12,7 @@ import {
   totalsOf,
 } from "./figures";
 
-function used(userId: string, day: string, more: Partial<DayUsage> = {}): DayUsage {
+function used(userId: string, day: string, more: Partial<UserDayUsage> = {}): UserDayUsage {
   return {
     user_id: userId,
     username: `name of ${userId}`,

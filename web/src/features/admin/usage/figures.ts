@@ -3,7 +3,7 @@
 import type { Schemas } from "@/api/client";
 import { formatDuration, formatNumber } from "@/lib/format";
 
-export type DayUsage = Schemas["DayUsageInfo"];
+export type UserDayUsage = Schemas["DayUsageInfo"];
 
 export const MEASURES = ["tokens", "runs", "tool_calls", "sql_seconds", "cost"] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -32,7 +32,7 @@ export interface Chart {
   total: number;
 }
 
-export function amountOf(usage: DayUsage, measure: Measure): number {
+export function amountOf(usage: UserDayUsage, measure: Measure): number {
   switch (measure) {
     case "tokens":
       return usage.input_tokens + usage.output_tokens;
@@ -45,7 +45,7 @@ export function amountOf(usage: DayUsage, measure: Measure): number {
 
 /** A bar for each of the days, also for those on which nothing was used. */
 export function chartOf(
-  usage: readonly DayUsage[],
+  usage: readonly UserDayUsage[],
   measure: Measure,
   days: readonly string[],
 ): Chart {
@@ -68,7 +68,7 @@ export function chartOf(
 }
 
 /** Who used anything, most first. */
-function seriesOf(usage: readonly DayUsage[], measure: Measure): Series[] {
+function seriesOf(usage: readonly UserDayUsage[], measure: Measure): Series[] {
   const all = totalsOf(usage)
     .map((each) => ({ userId: each.userId, name: each.name, total: each[measure] }))
     .filter((each) => each.total > 0)
@@ -84,7 +84,7 @@ export interface UserTotal extends Record<Measure, number> {
 }
 
 /** What each user used in all the days, who used most tokens first. */
-export function totalsOf(usage: readonly DayUsage[]): UserTotal[] {
+export function totalsOf(usage: readonly UserDayUsage[]): UserTotal[] {
   const totals = new Map<string, UserTotal>();
   for (const each of usage) {
     const total = totals.get(each.user_id) ?? {

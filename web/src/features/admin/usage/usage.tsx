@@ -20,7 +20,7 @@ import {
   chartOf,
   type DayRange,
   daysOf,
-  type DayUsage,
+  type UserDayUsage,
   formatAmount,
   lastDays,
   type Measure,
@@ -35,9 +35,9 @@ const USUAL_DAYS = 30;
 const QUICK_DAYS = [7, 30, 90] as const;
 
 /** All days of the range, of one user or, with "", of everybody. */
-async function loadUsage(range: DayRange, userId: string): Promise<DayUsage[]> {
+async function loadUsage(range: DayRange, userId: string): Promise<UserDayUsage[]> {
   const whose = userId === "" ? { all_users: true } : { user_id: userId };
-  const found: DayUsage[] = [];
+  const found: UserDayUsage[] = [];
   for (;;) {
     const query = { ...range, ...whose, limit: PAGE_SIZE, offset: found.length };
     const { items, total } = await call(api.GET("/api/v1/usage", { params: { query } }));
@@ -65,7 +65,7 @@ export function UsageSection() {
   const days = daysOf(filter);
   return (
     <Section title={t("sections.usage")} text={t("usage.text")}>
-      <Filters now={now} filter={filter} change={change} />
+      <UsageFilters now={now} filter={filter} change={change} />
       {days.length === 0 ? (
         <Banner kind="warn">{t("usage.badRange")}</Banner>
       ) : (
@@ -75,14 +75,14 @@ export function UsageSection() {
   );
 }
 
-interface FiltersProps {
+interface UsageFiltersProps {
   /** When the section was opened. */
   now: number;
   filter: UsageFilter;
   change: (changes: Partial<UsageFilter>) => void;
 }
 
-function Filters({ now, filter, change }: FiltersProps) {
+function UsageFilters({ now, filter, change }: UsageFiltersProps) {
   const { t } = useTranslation("admin");
   const isQuick = (count: number) => {
     const quick = lastDays(count, now);
@@ -148,7 +148,7 @@ function UsageCharts({ filter, ...props }: UsageChartsProps) {
 }
 
 interface ChartsProps extends Omit<UsageChartsProps, "filter"> {
-  usage: DayUsage[];
+  usage: UserDayUsage[];
 }
 
 function Charts({ usage, days, measure, onMeasure }: ChartsProps) {

@@ -16,11 +16,11 @@ import { Problem, SecretOnce, useChange } from "../kit/change";
 import { Fields, input } from "../kit/form";
 import { confirmed, ResourceList } from "../kit/list";
 import type { User } from "../kit/people";
-import { keysQuery } from "../queries";
+import { userKeysQuery } from "../queries";
 
 export function KeysDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const { t } = useTranslation("admin");
-  const keys = useQuery(keysQuery(user.id));
+  const keys = useQuery(userKeysQuery(user.id));
   const columns: Column<Schemas["ApiKeyInfo"]>[] = [
     { header: t("users.keys.name"), cell: (key) => key.name },
     { header: t("users.keys.prefix"), cell: (key) => <code>{key.prefix}…</code> },
@@ -39,7 +39,7 @@ export function KeysDialog({ user, onClose }: { user: User; onClose: () => void 
   const title = t("users.keys.title", { name: user.username });
   return (
     <Dialog isOpen isSticky onClose={onClose} title={title} description={t("users.keys.text")}>
-      <NewKey user={user}>
+      <NewUserKey user={user}>
         <ResourceList
           label={title}
           query={keys}
@@ -54,19 +54,19 @@ export function KeysDialog({ user, onClose }: { user: User; onClose: () => void 
               title: t("users.keys.endTitle", { name: key.name }),
               explanation: t("users.keys.endText"),
               run: () => revoke(key.id),
-              keys: [keysQuery(user.id).queryKey],
+              keys: [userKeysQuery(user.id).queryKey],
             }),
           ]}
 
           empty={<EmptyState icon={KeyRound} title={t("users.keys.none")} />}
         />
-      </NewKey>
+      </NewUserKey>
     </Dialog>
   );
 }
 
 /** The form of a new key below the list; once it is created the key stands above. */
-function NewKey({ user, children }: { user: User; children: ReactNode }) {
+function NewUserKey({ user, children }: { user: User; children: ReactNode }) {
   const { t } = useTranslation("admin");
   const [form, setForm] = useState({ name: "" });
   const create = useChange(
@@ -74,7 +74,7 @@ function NewKey({ user, children }: { user: User; children: ReactNode }) {
       const params = { query: { user_id: user.id } };
       return call(api.POST("/api/v1/api-keys", { params, body: { name: form.name.trim() } }));
     },
-    { keys: [keysQuery(user.id).queryKey], onDone: () => setForm({ name: "" }) },
+    { keys: [userKeysQuery(user.id).queryKey], onDone: () => setForm({ name: "" }) },
   );
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();

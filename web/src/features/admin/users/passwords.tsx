@@ -30,19 +30,19 @@ export function generatePassword(): string {
   return password;
 }
 
-interface PasswordForm {
+interface PasswordValues {
   isGenerated: boolean;
   typed: string;
 }
 
-const GENERATED: PasswordForm = { isGenerated: true, typed: "" };
+const GENERATED: PasswordValues = { isGenerated: true, typed: "" };
 
 /** A generated password is used when none was typed. */
-export function chosenPassword({ isGenerated, typed }: PasswordForm): string {
+export function chosenPassword({ isGenerated, typed }: PasswordValues): string {
   return isGenerated ? generatePassword() : typed;
 }
 
-function usePasswordFields(): (form: PasswordForm) => FieldList<PasswordForm> {
+function usePasswordFields(): (form: PasswordValues) => FieldList<PasswordValues> {
   const { t } = useTranslation("admin");
   return ({ isGenerated }) => [
     checkbox("isGenerated", t("users.password.generate")),
@@ -60,7 +60,7 @@ function usePasswordFields(): (form: PasswordForm) => FieldList<PasswordForm> {
 
 const ROLES = ["user", "admin"] as const;
 
-interface NewUser extends PasswordForm {
+interface NewUser extends PasswordValues {
   username: string;
   role: (typeof ROLES)[number];
 }

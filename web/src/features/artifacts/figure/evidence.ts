@@ -58,7 +58,7 @@ function escaped(text: string): string {
 }
 
 /** The rows that an expression speaks of, counted from 0. */
-export function rowsOf(figure: VerifiedFigure): number[] {
+export function evidenceRowsOf(figure: VerifiedFigure): number[] {
   if (figure.row !== undefined) return [figure.row];
   const found = figure.expression?.matchAll(/\[(\d+(?:, \d+)*)\]/g) ?? [];
   const rows = [...found].flatMap((match) => (match[1] ?? "").split(", ").map(Number));

@@ -22,7 +22,7 @@ export function QuestionBubble({ question, onEdit }: { question: Question; onEdi
     <div className="group flex flex-col items-end gap-1">
       <div className="max-w-[85%] min-w-0 rounded-xl bg-sunken px-4 py-2.5">
         <h2 className="sr-only">{t("you")}</h2>
-        <Words text={question.content} />
+        <QuestionWords text={question.content} />
         <Extras question={question} agent={agent} />
       </div>
       <div className="flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 [@media(hover:none)]:opacity-100">
@@ -34,7 +34,7 @@ export function QuestionBubble({ question, onEdit }: { question: Question; onEdi
 }
 
 /** Long questions, such as pasted lists, are shown in part. */
-function Words({ text }: { text: string }) {
+function QuestionWords({ text }: { text: string }) {
   const { t } = useTranslation("answer");
   const [isWhole, setIsWhole] = useState(false);
   const few = cut(text, FEW_LINES, FEW_CHARACTERS);
