@@ -8,7 +8,7 @@ import { useTranslation } from "react-i18next";
 
 import { meQuery } from "@/api/queries";
 import { ErrorBoundary } from "@/app/ErrorBoundary";
-import { Select } from "@/components/ui/Input";
+import { Select } from "@/components/ui/Field";
 import { Page } from "@/components/ui/Page";
 import { EmptyState, LoadingState } from "@/components/ui/States";
 import { Loaded, NoPermission } from "@/features/admin/kit/load";

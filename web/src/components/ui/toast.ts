@@ -1,6 +1,6 @@
 /** Short messages at the edge of the page, from anywhere. `Toaster` shows them. */
 
-export interface Toast {
+interface Toast {
   id: number;
   text: string;
   tone: "neutral" | "danger";

@@ -6,9 +6,9 @@ import { MessageSquareText, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { useMe } from "@/api/me";
+import { useMe } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { ConfirmDialog } from "@/components/ui/Dialog";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
 

@@ -28,7 +28,7 @@ export function catalogueQuery(sourceId: string, search = "") {
   });
 }
 
-export interface TableSample {
+interface TableSample {
   columns: Schemas["ResultColumnInfo"][];
   rows: Json[][];
   policy: string[];

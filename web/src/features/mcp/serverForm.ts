@@ -39,7 +39,7 @@ export type KnownServer = Pick<
   | "disabled"
 >;
 
-export type ServerField =
+type ServerField =
   "name" | "url" | "headers" | "commandLine" | "env" | "template" | "timeout" | "callTimeout";
 export type FormProblem = "needed" | "badName" | "badUrl" | "openQuote" | "badRows" | "badSeconds";
 export type FormProblems = Partial<Record<ServerField, FormProblem>>;

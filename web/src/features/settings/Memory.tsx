@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { queryClient } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { ConfirmDialog } from "@/components/ui/Dialog";
 import { Card } from "@/components/ui/Page";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { toast } from "@/components/ui/toast";

@@ -5,8 +5,8 @@ import { Eye, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { IconButton } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { IconButton } from "@/components/ui/IconButton";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { formatBytes, formatDateTime } from "@/lib/format";
 

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { Button } from "@/components/ui/Button";
-import { Input } from "@/components/ui/Input";
+import { Input } from "@/components/ui/Field";
 
 import { Loaded } from "../kit/load";
 import { AGENTS, registryQuery } from "../queries";

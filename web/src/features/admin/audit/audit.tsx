@@ -23,12 +23,12 @@ import { RefreshButton, ResourceList, Section, usePages } from "../kit/list";
 import { Facts, type Fact } from "../kit/load";
 import { useNameOf } from "../kit/people";
 import {
+  AUDIT_PAGE_SIZE,
   exportUrl,
   FORMATS,
   isFiltered,
   NO_FILTER,
   OUTCOMES,
-  AUDIT_PAGE_SIZE,
   queryOf,
   type AuditFilter,
 } from "./auditFilter";

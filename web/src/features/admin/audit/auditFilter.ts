@@ -2,8 +2,8 @@
 
 import type { operations } from "@/api/schema";
 
-export type AuditQuery = NonNullable<operations["list_audit"]["parameters"]["query"]>;
-export type AuditOutcome = NonNullable<AuditQuery["outcome"]>;
+type AuditQuery = NonNullable<operations["list_audit"]["parameters"]["query"]>;
+type AuditOutcome = NonNullable<AuditQuery["outcome"]>;
 
 export const OUTCOMES: readonly AuditOutcome[] = ["success", "denied", "failed"];
 export const AUDIT_PAGE_SIZE = 50;

@@ -4,8 +4,8 @@ import type { Schemas } from "@/api/client";
 
 export type SystemInfo = Schemas["SystemInfo"];
 
-export const ADVISED = ["database", "migrations", "disk", "bus", "workers", "server"] as const;
-export type Advised = (typeof ADVISED)[number];
+const ADVISED = ["database", "migrations", "disk", "bus", "workers", "server"] as const;
+type Advised = (typeof ADVISED)[number];
 
 export interface Check {
   name: string;
@@ -28,7 +28,7 @@ export function checksOf(checks: SystemInfo["checks"]): Check[] {
     .sort((a, b) => Number(a.isWell) - Number(b.isWell) || a.name.localeCompare(b.name));
 }
 
-export type HealthNotice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
+type HealthNotice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
 
 const NEARLY_FULL = 0.9;
 const LONG_QUEUE = 20;
@@ -46,7 +46,7 @@ export function noticesOf(system: SystemInfo): HealthNotice[] {
   return notices.filter(([, holds]) => holds).map(([notice]) => notice);
 }
 
-export interface Span {
+interface Span {
   unit: "days" | "hours" | "minutes";
   days: number;
   hours: number;

@@ -5,10 +5,9 @@ import { useEffect, useRef, useState, type ComponentType, type ReactNode } from 
 import { useTranslation } from "react-i18next";
 
 import { Banner } from "@/components/ui/Banner";
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
 import { CopyButton } from "@/components/ui/CopyButton";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { ConfirmDialog } from "@/components/ui/Dialog";
+import { Field, Input } from "@/components/ui/Field";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
 

@@ -2,11 +2,8 @@
 
 import { Fragment, useState, type ComponentProps, type ReactNode } from "react";
 
-import { Checkbox } from "@/components/ui/Checkbox";
-import { Field, type FieldControl } from "@/components/ui/Field";
-import { FormDialog } from "@/components/ui/FormDialog";
-import { Input, Select, Textarea } from "@/components/ui/Input";
-import { focusFirstProblem } from "@/features/mcp/focusProblem";
+import { focusFirstProblem, FormDialog } from "@/components/ui/Dialog";
+import { Checkbox, Field, Input, Select, Textarea, type FieldControl } from "@/components/ui/Field";
 
 import { Problem, useChange, type ChangeOptions, type ProblemView } from "./change";
 import { UserSelect } from "./people";

@@ -13,19 +13,18 @@ import {
 import { Fragment, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Button } from "@/components/ui/Button";
-import { IconButton } from "@/components/ui/IconButton";
+import { Button, IconButton } from "@/components/ui/Button";
+import { useCopy } from "@/components/ui/CopyButton";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/Menu";
 import { Table, type Column } from "@/components/ui/Table";
 import { toast } from "@/components/ui/toast";
-import { useCopy } from "@/components/ui/useCopy";
 import { formatNumber } from "@/lib/format";
 
 import { ConfirmChange, type ConfirmChangeProps } from "./change";
 import { Loaded } from "./load";
 
 /** Renders a dialog; it is unmounted by `close`. */
-export type OpenDialog = (close: () => void) => ReactNode;
+type OpenDialog = (close: () => void) => ReactNode;
 
 /** The dialog that is open, if any, and how to open one. */
 export function useDialog(): [ReactNode, (dialog: OpenDialog) => void] {
@@ -294,7 +293,7 @@ export function ResourceList<Row, Data extends { items: Row[]; total?: number }>
 }
 
 /** Where one is in a list of many pages. */
-export interface Pages {
+interface Pages {
   offset: number;
   pageSize: number;
   onChange: (offset: number) => void;

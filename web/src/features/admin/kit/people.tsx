@@ -3,8 +3,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 
 import { api, call, type Schemas } from "@/api/client";
-import type { FieldControl } from "@/components/ui/Field";
-import { Select } from "@/components/ui/Input";
+import { Select, type FieldControl } from "@/components/ui/Field";
 
 export type User = Schemas["UserInfo"];
 
@@ -30,7 +29,7 @@ export function useNameOf(): (userId: string) => string {
   return (userId) => names.get(userId) ?? userId;
 }
 
-export interface UserSelectProps {
+interface UserSelectProps {
   control: FieldControl;
   value: string;
   /** The text of the choice of no user. */

@@ -20,9 +20,9 @@ import { useChange } from "../kit/change";
 import { choice, Fields, row, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
-import { allAgentsQuery, userKeysQuery, registryQuery } from "../queries";
+import { allAgentsQuery, registryQuery, userKeysQuery } from "../queries";
 import { choicesOf, chosenOf, isSame, toolsOf, type Chosen } from "./allowlist";
-import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
+import { MCP_KEYS, mcpToolsQuery, type McpTool } from "./queries";
 import type { SharedServer } from "./sharedForm";
 
 type Subject = { agent_id: string } | { api_key_id: string };

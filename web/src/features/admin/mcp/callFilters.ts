@@ -2,7 +2,7 @@
 
 import type { paths } from "@/api/schema";
 
-export type CallQuery = NonNullable<paths["/api/v1/mcp/calls"]["get"]["parameters"]["query"]>;
+type CallQuery = NonNullable<paths["/api/v1/mcp/calls"]["get"]["parameters"]["query"]>;
 export type CallStatus = NonNullable<CallQuery["status"]>;
 
 export const CALL_STATUSES: CallStatus[] = [

@@ -9,8 +9,7 @@ import { api, call, type Schemas } from "@/api/client";
 import { Badge, type Tone } from "@/components/ui/Badge";
 import { Button } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Field, Input } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatBytes, formatDateTime, formatDuration, formatNumber } from "@/lib/format";
@@ -23,9 +22,9 @@ import { allAgentsQuery, registryQuery } from "../queries";
 import {
   CALL_STATUSES,
   callQuery,
+  CALLS_PAGE_SIZE,
   hasFilters,
   NO_FILTERS,
-  CALLS_PAGE_SIZE,
   type CallFilters,
   type CallStatus,
 } from "./callFilters";

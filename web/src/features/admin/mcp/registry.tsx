@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { Badge } from "@/components/ui/Badge";
-import { Checkbox } from "@/components/ui/Checkbox";
+import { Checkbox } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { Tabs } from "@/components/ui/Tabs";
@@ -29,7 +29,7 @@ import {
 import { Loaded } from "../kit/load";
 import { registryQuery } from "../queries";
 import { DiffDialog } from "./diff";
-import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
+import { MCP_KEYS, mcpToolsQuery, type McpTool } from "./queries";
 import { ServerDetails, useWhose } from "./serverDetails";
 import { SharedServerDialog } from "./serverDialog";
 import type { SharedServer } from "./sharedForm";

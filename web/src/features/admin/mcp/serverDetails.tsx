@@ -9,7 +9,7 @@ import { api, call, type Schemas } from "@/api/client";
 import { Badge } from "@/components/ui/Badge";
 import { Button } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { Input } from "@/components/ui/Input";
+import { Input } from "@/components/ui/Field";
 import { Table, type Column } from "@/components/ui/Table";
 import { Tooltip } from "@/components/ui/Tooltip";
 import { formatCommandLine } from "@/features/mcp/commandLine";
@@ -26,7 +26,7 @@ import { Facts, Loaded, type Fact } from "../kit/load";
 import { useNameOf } from "../kit/people";
 import { tenantsQuery } from "../queries";
 import { DiffDialog } from "./diff";
-import { mcpToolsQuery, MCP_KEYS, type McpTool } from "./queries";
+import { MCP_KEYS, mcpToolsQuery, type McpTool } from "./queries";
 import type { SharedServer } from "./sharedForm";
 
 /** Whose a server is, as text. */

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
-import { Checkbox } from "@/components/ui/Checkbox";
+import { Checkbox } from "@/components/ui/Field";
 import { ConnectionFields } from "@/features/mcp/ConnectionFields";
 import { NameField } from "@/features/mcp/NameField";
 import { Refusal } from "@/features/mcp/Refusal";

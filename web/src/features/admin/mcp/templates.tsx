@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { Banner } from "@/components/ui/Banner";
-import { Checkbox } from "@/components/ui/Checkbox";
+import { Checkbox } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { Words } from "@/features/mcp/CommandFields";

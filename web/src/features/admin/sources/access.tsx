@@ -7,17 +7,15 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { agentsQuery } from "@/api/queries";
-import { Button } from "@/components/ui/Button";
-import { Checkbox } from "@/components/ui/Checkbox";
-import { IconButton } from "@/components/ui/IconButton";
-import { Select } from "@/components/ui/Input";
+import { Button, IconButton } from "@/components/ui/Button";
+import { Checkbox, Select } from "@/components/ui/Field";
 import { Card } from "@/components/ui/Page";
 import type { Source } from "@/features/data/queries";
 
 import { Problem, useChange } from "../kit/change";
 import { usePeople } from "../kit/people";
 import { tenantsQuery } from "../queries";
-import { added, EVERYONE, isForEveryone, grantKey, removed, type Grant } from "./grants";
+import { added, EVERYONE, grantKey, isForEveryone, removed, type Grant } from "./grants";
 import { pathOf, SOURCE_KEYS } from "./queries";
 
 type NamedKind = Exclude<Grant["subject_kind"], "everyone">;

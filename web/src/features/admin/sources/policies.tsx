@@ -7,9 +7,9 @@ import { useTranslation } from "react-i18next";
 import { api, ApiError, call, type Schemas } from "@/api/client";
 import { CodeBlock } from "@/components/CodeBlock";
 import { Badge } from "@/components/ui/Badge";
+import { Field } from "@/components/ui/Field";
 import { Card } from "@/components/ui/Page";
 import { EmptyState } from "@/components/ui/States";
-import { Field } from "@/components/ui/Field";
 import type { Source } from "@/features/data/queries";
 
 import { Problem, ProblemBanner } from "../kit/change";

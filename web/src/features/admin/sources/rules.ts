@@ -1,6 +1,6 @@
 /** The rules of a policy as the text of an editor. */
 
-export type Rules = Record<string, unknown>;
+type Rules = Record<string, unknown>;
 
 export const EXAMPLE: Rules = {
   subjects: "everyone",
@@ -28,7 +28,7 @@ export function rulesOf(text: string): { rules: Rules } | { problem: string } {
   return isRecord(value) ? { rules: value } : { problem: "{ … }" };
 }
 
-export type SubjectKind = "users" | "tenants" | "roles";
+type SubjectKind = "users" | "tenants" | "roles";
 
 /** Rules that speak to one more subject. What spoke to everyone speaks to that one alone. */
 export function withSubject(rules: Rules, kind: SubjectKind, id: string): Rules {

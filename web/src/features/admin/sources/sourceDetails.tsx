@@ -18,7 +18,7 @@ import { confirmed, RowButtons, Section } from "../kit/list";
 import { Facts, Loaded, type Fact } from "../kit/load";
 import { AccessTab } from "./access";
 import { PoliciesTab } from "./policies";
-import { pathOf, SOURCE_KEYS, SOURCES, allSourcesQuery } from "./queries";
+import { allSourcesQuery, pathOf, SOURCE_KEYS, SOURCES } from "./queries";
 import { SourceDialog } from "./sourceDialog";
 import { ViewAsTab } from "./viewAs";
 

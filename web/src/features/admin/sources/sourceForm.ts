@@ -5,7 +5,7 @@ import type { Source } from "@/features/data/queries";
 
 const BYTES_PER_MB = 1_000_000;
 
-export interface SourceForm {
+interface SourceForm {
   name: string;
   kind: Source["kind"];
   /** Write-only: empty when a source is changed leaves its address as it is. */

@@ -5,13 +5,13 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { type Asked, loopback } from "@/api/loopback";
+import { loopback, type Asked } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
 
-import type { Tenant } from "./tenantForm";
 import { MembersDialog } from "./members";
+import type { Tenant } from "./tenantForm";
 
 const server = loopback();
 

@@ -8,15 +8,14 @@ import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { Field } from "@/components/ui/Field";
-import { Select } from "@/components/ui/Input";
+import { Field, Select } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatDate } from "@/lib/format";
 
 import { Problem, useChange } from "../kit/change";
 import { ResourceList, usePages } from "../kit/list";
-import { UserSelect, useNameOf } from "../kit/people";
+import { useNameOf, UserSelect } from "../kit/people";
 import { TENANTS } from "../queries";
 import type { Tenant } from "./tenantForm";
 

@@ -10,7 +10,7 @@ type Limit = (typeof LIMITS)[number];
 const BYTES_PER_MB = 1_000_000;
 
 /** Limits are as they are typed; an empty one does not limit. */
-export interface TenantForm extends Record<Limit, string> {
+interface TenantForm extends Record<Limit, string> {
   /** Of a new tenant; empty lets the server choose. */
   tenantId: string;
   name: string;

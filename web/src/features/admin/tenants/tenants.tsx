@@ -8,7 +8,7 @@ import { api, call } from "@/api/client";
 import { infoQuery } from "@/api/queries";
 import { Badge } from "@/components/ui/Badge";
 import { Banner } from "@/components/ui/Banner";
-import { Checkbox } from "@/components/ui/Checkbox";
+import { Checkbox } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatBytes, formatNumber } from "@/lib/format";
@@ -16,15 +16,15 @@ import { formatBytes, formatNumber } from "@/lib/format";
 import { EditDialog, input, row } from "../kit/form";
 import { confirmed, ResourceList, Section } from "../kit/list";
 import { Loaded } from "../kit/load";
-import { MembersDialog } from "./members";
 import { TENANTS, tenantsQuery } from "../queries";
+import { MembersDialog } from "./members";
 import {
   bodyOf,
-  tenantFormOf,
   LIMITS,
   NEW_TENANT,
   offOf,
   switchesOf,
+  tenantFormOf,
   turned,
   type Tenant,
 } from "./tenantForm";

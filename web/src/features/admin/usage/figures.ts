@@ -32,7 +32,7 @@ export interface Chart {
   total: number;
 }
 
-export function amountOf(usage: UserDayUsage, measure: Measure): number {
+function amountOf(usage: UserDayUsage, measure: Measure): number {
   switch (measure) {
     case "tokens":
       return usage.input_tokens + usage.output_tokens;

@@ -16,19 +16,19 @@ import { classes } from "@/lib/classes";
 import { Fields, input, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
+import { DayTable, Legend, StackedBars } from "./chart";
 import {
   chartOf,
-  type DayRange,
   daysOf,
-  type UserDayUsage,
   formatAmount,
   lastDays,
-  type Measure,
   MEASURES,
   totalsOf,
+  type DayRange,
+  type Measure,
+  type UserDayUsage,
   type UserTotal,
 } from "./figures";
-import { DayTable, Legend, StackedBars } from "./chart";
 
 const PAGE_SIZE = 10_000;
 const USUAL_DAYS = 30;

@@ -3,7 +3,7 @@
 import type { Schemas } from "@/api/client";
 
 export type Attributes = Schemas["AttributesInfo"]["attributes"];
-export type AttributeValue = Attributes[string];
+type AttributeValue = Attributes[string];
 export type AttributeKind = "text" | "number" | "yesNo" | "list";
 
 export interface AttributeLine {

@@ -6,10 +6,9 @@ import { useState, type SyntheticEvent } from "react";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
-import { Button } from "@/components/ui/Button";
+import { Button, IconButton } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { IconButton } from "@/components/ui/IconButton";
-import { Input, Select, Textarea } from "@/components/ui/Input";
+import { Input, Select, Textarea } from "@/components/ui/Field";
 
 import { Problem, useChange } from "../kit/change";
 import { Loaded } from "../kit/load";

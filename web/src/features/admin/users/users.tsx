@@ -15,10 +15,10 @@ import { useDeferredValue, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
-import { useMe } from "@/api/me";
+import { useMe } from "@/api/queries";
 import { Badge } from "@/components/ui/Badge";
 import { Button } from "@/components/ui/Button";
-import { Input } from "@/components/ui/Input";
+import { Input } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { formatDate } from "@/lib/format";

@@ -13,9 +13,9 @@ import { DownloadMenu } from "../DownloadMenu";
 import { Gone } from "../Gone";
 import { artifactQuery } from "../queries";
 import { ResultCard } from "../ResultCard";
-import { TableOfChart } from "./TableOfChart";
 import { ChartView } from "./ChartView";
 import { cleanSpec, SpecRefused, type CleanSpec } from "./cleanSpec";
+import { TableOfChart } from "./TableOfChart";
 
 interface ChartCardProps {
   artifactId: string;

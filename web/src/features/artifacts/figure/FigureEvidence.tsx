@@ -13,7 +13,7 @@ import { Gone } from "../Gone";
 import { rowsQuery, type Artifact } from "../queries";
 import { SmallTable } from "../table/SmallTable";
 import { TableViewer } from "../table/TableViewer";
-import { howKey, readableExpression, evidenceRowsOf, windowAround } from "./evidence";
+import { evidenceRowsOf, howKey, readableExpression, windowAround } from "./evidence";
 
 export function FigureEvidence({ figure }: { figure: VerifiedFigure }) {
   const { t } = useTranslation("results");

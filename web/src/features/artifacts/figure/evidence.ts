@@ -65,7 +65,7 @@ export function evidenceRowsOf(figure: VerifiedFigure): number[] {
   return [...new Set(rows)].sort((one, two) => one - two);
 }
 
-export const AROUND = 2;
+const AROUND = 2;
 
 /** The rows to fetch so that a row is seen among its neighbours. */
 export function windowAround(row: number): { offset: number; limit: number } {

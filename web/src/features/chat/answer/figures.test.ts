@@ -5,7 +5,7 @@ import { newTurn } from "@/events/history";
 import type { Turn } from "@/events/state";
 import type { Figures, RunEvent } from "@/events/types";
 
-import { figuresByPart } from "./figures";
+import { figuresByPart } from "./segments";
 
 function answered(...said: [agent: string | null, text: string][]): Turn {
   const events = said.map(([agent, content], at): RunEvent => ({

@@ -8,7 +8,7 @@
 import type { Json, JsonObject } from "@/events/types";
 import { own } from "@/lib/own";
 
-export type FieldKind =
+type FieldKind =
   "text" | "longText" | "number" | "integer" | "yesNo" | "choice" | "choices" | "json";
 
 export interface FormField {
@@ -37,7 +37,7 @@ export type FieldProblem =
   | "tooLong"
   | "notJson";
 
-export type ReadForm =
+type ReadForm =
   { args: JsonObject; problems: null } | { args: null; problems: Record<string, FieldProblem> };
 
 const INPUT_TYPES: Readonly<Record<string, FormField["inputType"]>> = {

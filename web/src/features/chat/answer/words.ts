@@ -1,8 +1,12 @@
-/** A tool's name in words. Pure but for the translation. */
+/** Names of tools and agents in the user's language. */
 
+import { useQuery } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
+import { useTranslation } from "react-i18next";
 
+import { agentsQuery } from "@/api/queries";
 import type { answer } from "@/i18n/en/answer";
+import { agentWords } from "@/lib/agentWords";
 
 type KnownTool = keyof (typeof answer)["tools"];
 
@@ -38,4 +42,13 @@ export function approvalWords(
 function spaced(name: string): string {
   const words = name.replace(/[_-]+/g, " ").trim();
   return words === "" ? name : words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The name for an agent's id; ids of agents that are not in the list are names themselves. */
+export function useAgentName(agentId: string | null): string {
+  const { t } = useTranslation("chat");
+  const { data } = useQuery({ ...agentsQuery, enabled: agentId !== null });
+  if (agentId === null) return "";
+  const name = data?.items.find((each) => each.id === agentId)?.name ?? agentId;
+  return agentWords({ id: agentId, name, description: "" }, t).name;
 }
