@@ -99,7 +99,7 @@ web-packages: $(WEB_PACKAGES) ## install the web app's packages, if its lock fil
 chart-schema: $(SETUP) ## write the part of Vega-Lite's schema that charts may use
 	@$(BIN)/python -m scripts.chart_schema
 
-web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes
+web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes and events
 	@$(BIN)/python -m scripts.web_schema
 
 screenshots: $(SETUP) $(WEB_APP) chromium ## take a picture of every page, light and dark, in English and Chinese

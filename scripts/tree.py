@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WEB_SCHEMA = ROOT / "web/src/api/schema.d.ts"
-"""Written by `web_schema.py`; nobody reads it for its shape."""
+WEB_EVENTS = ROOT / "web/src/events/schema.d.ts"
+"""Both are written by `web_schema.py`."""
 _BUILT = {"node_modules", "__pycache__", "dist", "build"}
 _NOT_OURS = {".git", ".venv", ".mcp-servers", ".hypothesis"} | _BUILT
 _WEB_APP = ("dataagent_server", "web")

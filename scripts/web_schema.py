@@ -1,7 +1,8 @@
-"""Writes web/src/api/schema.d.ts, the types of every route, from the server's OpenAPI document.
+"""Writes the web app's types of what the server sends, from the server's own definitions.
 
-`python -m scripts.web_schema` writes the file; with `--check` it only says whether the file in the
-tree is the one the server would give. Needs the web app's packages (`make web-packages`).
+`web/src/api/schema.d.ts` has every route, from the OpenAPI document, and
+`web/src/events/schema.d.ts` every event of a run, from the protocol package. With `--check` it
+compares them with the files in the tree. Needs the web app's packages (`make web-packages`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from scripts.reference import api
-from scripts.tree import ROOT, WEB_SCHEMA
+from scripts.tree import ROOT, WEB_EVENTS, WEB_SCHEMA
+from scripts.web_events import event_types
 
 _WORDS = {"description", "summary", "title", "example", "examples"}
 _GENERATOR = ROOT / "web/node_modules/.bin/openapi-typescript"
@@ -48,7 +50,7 @@ def _types_only(part: Any, *, are_names: bool = False) -> Any:
 
 
 def types() -> str:
-    """The file as it should be.
+    """The types of the routes.
 
     Raises:
         subprocess.CalledProcessError: the generator did not take the document; it said why.
@@ -63,21 +65,25 @@ def types() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or compare it."""
+    """Write the files, or compare them."""
     if not _GENERATOR.exists():
         print("The web app's packages are not installed.\nhint: make web-packages")
         return 1
-    text = types()
-    shown = WEB_SCHEMA.relative_to(ROOT)
-    if "--check" not in arguments:
-        WEB_SCHEMA.parent.mkdir(parents=True, exist_ok=True)
-        WEB_SCHEMA.write_text(text, encoding="utf-8")
-        print(f"wrote {shown}")
-        return 0
-    if WEB_SCHEMA.exists() and WEB_SCHEMA.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{shown} is not what the server says.\nhint: make web-schema")
-    return 1
+    is_check = "--check" in arguments
+    files = {WEB_SCHEMA: types(), WEB_EVENTS: event_types()}
+    old = [path for path, text in files.items() if not _has(path, text)]
+    for path in old:
+        shown = path.relative_to(ROOT)
+        if is_check:
+            print(f"{shown} is not what the server says.\nhint: make web-schema")
+        else:
+            path.write_text(files[path], encoding="utf-8")
+            print(f"wrote {shown}")
+    return 1 if is_check and old else 0
+
+
+def _has(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["node_modules", "src/api/schema.d.ts", "playwright-report", "test-results"] },
+  { ignores: ["node_modules", "src/**/schema.d.ts", "playwright-report", "test-results"] },
   ...tseslint.configs.strictTypeChecked,
   reactHooks.configs.flat["recommended-latest"],
   {

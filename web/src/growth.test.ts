@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { splitBlocks } from "@/components/markdown/blocks";
 import { settle } from "@/components/markdown/settle";
 import { skillName } from "@/features/admin/skills/skillText";
-import { indentJson } from "@/features/chat/answer/indentJson";
+import { indentJson } from "@/features/chat/answer/values";
 import { tokenAt } from "@/features/composer/tokens";
 
 const SIZES = [1_000, 8_000, 64_000];

@@ -18,7 +18,7 @@ export interface Asked {
 /** What is said to it: an answer, nothing while the test lasts, or the line is cut. */
 export type Reply = { status?: number; body?: object } | "nothing" | "cut";
 
-export interface Loopback {
+interface Loopback {
   /** All that was asked, in order. */
   asked: Asked[];
   /** What the next requests are answered with. */

@@ -1,8 +1,8 @@
-/** The cache of what was asked of the server, and what several features ask for. */
+/** The cache of what the server answered, and the queries of several features. */
 
-import { QueryClient, queryOptions } from "@tanstack/react-query";
+import { QueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 
-import { api, ApiError, call } from "./client";
+import { api, ApiError, call, type Schemas } from "./client";
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -65,3 +65,10 @@ export const infoQuery = queryOptions({
   queryFn: () => call(api.GET("/api/info")),
   staleTime: 300_000,
 });
+
+export type Me = Schemas["UserInfo"];
+
+/** Who is logged in, for components. */
+export function useMe(): Me | undefined {
+  return useQuery(meQuery).data;
+}

@@ -5,7 +5,7 @@ import { Menu as MenuIcon } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { IconButton } from "@/components/ui/IconButton";
+import { IconButton } from "@/components/ui/Button";
 
 import { ErrorBoundary } from "./ErrorBoundary";
 import { SideBar } from "./SideBar";

@@ -3,7 +3,7 @@
 import { Dialog } from "radix-ui";
 import { useTranslation } from "react-i18next";
 
-import { useDialogFocus } from "@/components/ui/useDialogFocus";
+import { useDialogFocus } from "@/components/ui/Dialog";
 
 import { SideBarContent } from "./SideBarContent";
 import { useIsWide } from "./useIsWide";

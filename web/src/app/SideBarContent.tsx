@@ -12,8 +12,8 @@ import {
 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { useMe } from "@/api/me";
-import { IconButton } from "@/components/ui/IconButton";
+import { useMe } from "@/api/queries";
+import { IconButton } from "@/components/ui/Button";
 import { ConversationList } from "@/features/conversations/ConversationList";
 
 import { UserMenu } from "./UserMenu";

@@ -6,8 +6,7 @@ import { useTranslation } from "react-i18next";
 import { api, ApiError, call } from "@/api/client";
 import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Field, Input } from "@/components/ui/Field";
 import { useErrorText } from "@/lib/errorText";
 
 export function SignInForm({ onDone }: { onDone: () => void }) {

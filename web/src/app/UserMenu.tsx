@@ -5,8 +5,7 @@ import { CircleUser, LogOut, Settings } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
-import { useMe } from "@/api/me";
-import { queryClient } from "@/api/queries";
+import { queryClient, useMe } from "@/api/queries";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/Menu";
 import { toast } from "@/components/ui/toast";
 import { LANGUAGES, setLanguage, type Language } from "@/i18n";

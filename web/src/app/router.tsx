@@ -11,8 +11,8 @@ import {
 
 import { ApiError } from "@/api/client";
 import { meQuery, queryClient } from "@/api/queries";
-import { ownAddress } from "@/lib/ownAddress";
 import { loadLaterTexts } from "@/i18n";
+import { ownAddress } from "@/lib/ownAddress";
 import { ChatPage } from "@/pages/ChatPage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
 import { SignInPage } from "@/pages/SignInPage";

@@ -1,5 +1,6 @@
-/** Code with colours, its language and a copy button. */
+/** Code with its colours, and a button to copy it. */
 
+import { useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { CopyButton } from "@/components/ui/CopyButton";
@@ -7,9 +8,9 @@ import { classes } from "@/lib/classes";
 import { own } from "@/lib/own";
 
 import "./markdown/code.css";
-import { useHighlight } from "./markdown/useHighlight";
+import type { Piece } from "./markdown/highlight";
 
-export interface CodeBlockProps {
+interface CodeBlockProps {
   code: string;
   /** As in a Markdown fence: `sql`, `python`, `json`, … or empty. */
   language: string;
@@ -39,6 +40,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** Where the end of a line means nothing, long lines are wrapped. */
 const WRAPPED = new Set(["", "sql", "json"]);
 
+/** Code with colours, its language and a copy button. */
 export function CodeBlock({ code, language, label }: CodeBlockProps) {
   const { t } = useTranslation("answer");
   const pieces = useHighlight(code, language);
@@ -74,5 +76,34 @@ export function CodeBlock({ code, language, label }: CodeBlockProps) {
         </code>
       </pre>
     </figure>
+  );
+}
+
+type Highlighter = (code: string, language: string) => Piece[] | null;
+
+const MOST = 30_000; // longer code stays plain: colours would cost more than they help
+let loaded: Highlighter | null = null;
+
+/** The pieces, or null while they are not known. */
+function useHighlight(code: string, language: string): Piece[] | null {
+  const [highlighter, setHighlighter] = useState<Highlighter | null>(() => loaded);
+  const isWanted = language !== "" && code.length <= MOST;
+  useEffect(() => {
+    if (highlighter !== null || !isWanted) return;
+    let isGone = false;
+    import("./markdown/highlight").then(
+      ({ highlight }) => {
+        loaded = highlight;
+        if (!isGone) setHighlighter(() => highlight);
+      },
+      () => undefined, // then it stays plain
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [highlighter, isWanted]);
+  return useMemo(
+    () => (isWanted && highlighter ? highlighter(code, language.toLowerCase()) : null),
+    [code, language, highlighter, isWanted],
   );
 }

@@ -10,7 +10,7 @@ import {
   type Turn,
   type TurnStatus,
 } from "./state";
-import type { Action, RunEvent, Speaker } from "./types";
+import type { ActionRequest, EventData, RunEvent } from "./types";
 
 const SUB_AGENT = "task";
 
@@ -71,7 +71,8 @@ function withEvent(turn: Turn, event: RunEvent): Turn {
     case "done":
       return ended(turn, event);
     default:
-      return turn; // an event of a newer server
+      event satisfies never; // only a newer server has events that are not handled above
+      return turn;
   }
 }
 
@@ -85,6 +86,9 @@ function withLast(turn: Turn, part: Part): Turn {
 
 type TextEvent = Extract<RunEvent, { event_type: "text" }>;
 type EventOf<Type extends RunEvent["event_type"]> = Extract<RunEvent, { event_type: Type }>;
+
+/** Stored events of older servers lack `is_main`. */
+type Speaker = Pick<EventData["text"], "agent"> & Partial<Pick<EventData["text"], "is_main">>;
 
 /** The sub-agent that speaks; null if it is the agent that answers. */
 function subagent({ agent, is_main: isMain }: Speaker): string | null {
@@ -171,7 +175,7 @@ function withRequest(turn: Turn, event: EventOf<"hitl_request">): Turn {
 }
 
 /** The call that waits for the approval, and the call of the sub-agent that makes it. */
-function withWaiting(turn: Turn, action: Action): Turn {
+function withWaiting(turn: Turn, action: ActionRequest): Turn {
   const isOpen = (part: Part): part is ToolPart => part.kind === "tool" && part.endedAt === null;
   const waiting = turn.parts.findLast(
     (part) => isOpen(part) && part.name === action.name && !part.hasWaited,
@@ -189,7 +193,7 @@ function withWaiting(turn: Turn, action: Action): Turn {
  * call, though, and other calls go on beside it: it waits for as long as its call does.
  */
 function withApprovalsAnswered(turn: Turn): Turn {
-  const isRunning = ({ name }: Action) =>
+  const isRunning = ({ name }: ActionRequest) =>
     turn.parts.some((part) => part.kind === "tool" && part.endedAt === null && part.name === name);
   const isOpen = (part: Part): part is ApprovalPart =>
     part.kind === "approval" &&

@@ -9,7 +9,7 @@ import { isRunEvent, type Notice, type RunEvent, type Wire } from "./types";
 
 export type LinkStatus = "connecting" | "open" | "lost" | "signed_out" | "forbidden" | "missing";
 
-export interface LinkHandlers {
+interface LinkHandlers {
   /** The last event that is known, asked at each connection. */
   after: () => number;
   onEvents: (events: RunEvent[]) => void;

@@ -69,15 +69,15 @@ export function reduce(state: ConversationState, action: ConversationAction): Co
   }
 }
 
-type Chosen = (turn: Turn) => boolean;
+type IsTurn = (turn: Turn) => boolean;
 
-function byMessage(clientMessageId: string): Chosen {
+function byMessage(clientMessageId: string): IsTurn {
   return (turn) => turn.clientMessageId === clientMessageId;
 }
 
 function changed(
   state: ConversationState,
-  isIt: Chosen,
+  isIt: IsTurn,
   change: (turn: Turn) => Turn,
 ): ConversationState {
   const at = state.turns.findLastIndex(isIt);
@@ -115,7 +115,7 @@ function accepted(
 
 function withEvent(state: ConversationState, event: RunEvent): ConversationState {
   if (event.seq <= state.lastSeq) return state;
-  const isIt: Chosen = (turn) => turn.runId === event.run_id;
+  const isIt: IsTurn = (turn) => turn.runId === event.run_id;
   const known = state.turns.some(isIt)
     ? state
     : withTurn(state, newTurn(event.run_id, { askedAt: event.timestamp }));
@@ -129,7 +129,7 @@ function withApproval(
   to: "open" | "sending" | "decided",
   decision: Decision | null,
 ): ConversationState {
-  const has: Chosen = (turn) =>
+  const has: IsTurn = (turn) =>
     turn.parts.some((part) => part.kind === "approval" && part.requestId === requestId);
   return changed(state, has, (turn) => ({
     ...turn,

@@ -1,7 +1,7 @@
 /** What a conversation looks like: turns of a question and an answer made of parts. Plain data. */
 
 import type {
-  Action,
+  ActionRequest,
   ArtifactKind,
   Decision,
   DecisionType,
@@ -11,7 +11,6 @@ import type {
   Json,
   JsonObject,
   Todo,
-  TokenUsage,
   ToolStatus,
 } from "./types";
 
@@ -67,7 +66,7 @@ export interface ToolPart extends PartBase {
 export interface ApprovalPart extends PartBase {
   kind: "approval";
   requestId: string;
-  action: Action;
+  action: ActionRequest;
   allowed: DecisionType[];
   expiresAt: number | null;
   /** `answered`: the run went on, how is not known here yet. */
@@ -125,7 +124,7 @@ export type TurnStatus = "sending" | "refused" | "running" | "done" | "cancelled
 export interface TurnEnd {
   reason: DoneReason;
   cancelled: boolean;
-  tokenUsage: TokenUsage | null;
+  tokenUsage: Record<string, number> | null;
   figures: Figures | null;
   at: number;
 }

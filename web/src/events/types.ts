@@ -1,31 +1,8 @@
-/** What the server says on the wire, as in the design's table of events. Plain data. */
+/** What the server says on the wire: the protocol's types, and the shapes of what tools put in. */
 
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = Record<string, Json>;
+import type { EventData, JsonObject } from "./schema";
 
-export type ToolStatus = "success" | "error" | "timeout" | "denied";
-export type DecisionType = "approve" | "reject" | "edit" | "respond";
-export type ArtifactKind = "table" | "chart" | "file";
-export type FileOperation = "read" | "write" | "edit" | "delete";
-export type DoneReason =
-  "completed" | "user_cancelled" | "rejected" | "timeout" | "failed" | "shutdown" | "budget";
-
-export interface Action {
-  name: string;
-  args: JsonObject;
-  description: string;
-  args_schema?: JsonObject;
-  /** What the call would change in a file, as a unified diff. */
-  diff?: string | null;
-  /** What "always" covers for this call; without one, nothing but the call itself. */
-  kind?: string | null;
-}
-
-export interface Decision {
-  type: DecisionType;
-  message?: string | null;
-  edited_action?: { name: string; args: JsonObject } | null;
-}
+export type * from "./schema";
 
 export interface Todo {
   content: string;
@@ -64,69 +41,27 @@ export interface Figures {
   is_complete: boolean;
 }
 
-export interface TokenUsage {
-  input_tokens?: number;
-  output_tokens?: number;
-  total_tokens?: number;
-}
-
-/** Who says it. An agent that `is_main` answers itself; any other that is named is a sub-agent. */
-export interface Speaker {
-  agent: string | null;
-  is_main?: boolean; // older events do not have it
-}
-
-interface EventData {
-  text: { content: string; is_final: boolean } & Speaker;
-  thinking: { content: string } & Speaker;
-  tool_call: {
-    tool_name: string;
-    tool_args: JsonObject;
-    tool_call_id: string;
-  } & Speaker;
-  tool_result: { tool_call_id: string; tool_name: string; result: Json; status: ToolStatus };
-  hitl_request: {
-    request_id: string;
-    action: Action;
-    allowed: DecisionType[];
-    expires_at: number | null;
-  };
+/** What the protocol leaves to tools, by the type of event. */
+interface ToolData {
   todo_update: { todos: Todo[] };
-  file_operation: {
-    operation: FileOperation;
-    file_path: string;
-    metrics: Record<string, number>;
-    diff: string | null;
-    status: ToolStatus;
-  };
-  artifact: {
-    artifact_id: string;
-    kind: ArtifactKind;
-    title: string;
-    url: string;
-    preview: JsonObject | null;
-  };
-  error: { error: string; error_code: string; recoverable: boolean };
-  done: {
-    token_usage: TokenUsage | null;
-    cancelled: boolean;
-    reason: DoneReason;
-    metadata: { figures?: Figures; budget?: JsonObject } | null;
-  };
+  artifact: { preview: JsonObject | null };
+  done: { metadata: { figures?: Figures; budget?: JsonObject } | null };
 }
 
-export type EventType = keyof EventData;
+type DataOf<Type extends keyof EventData> = Type extends keyof ToolData
+  ? Omit<EventData[Type], keyof ToolData[Type]> & ToolData[Type]
+  : EventData[Type];
 
-/** An event of a run: numbered, kept, the same live and in the history. */
+/** An event of a run: numbered, stored, the same live and in the history. */
 export type RunEvent = {
-  [Type in EventType]: {
+  [Type in keyof EventData]: {
     event_type: Type;
-    data: EventData[Type];
+    data: DataOf<Type>;
     timestamp: number;
     seq: number;
     run_id: string;
   };
-}[EventType];
+}[keyof EventData];
 
 interface NoticeData {
   connected: { session_id: string; last_seq: number; active_run: string | null };

@@ -6,14 +6,14 @@ import type { chat } from "@/i18n/en/chat";
 
 type Known = keyof (typeof chat)["agents"];
 
-interface Agent {
+interface NamedAgent {
   id: string;
   name: string;
   description: string;
 }
 
 /** An agent's name and what it is for. */
-export function agentWords(agent: Agent, t: TFunction<"chat">): Omit<Agent, "id"> {
+export function agentWords(agent: NamedAgent, t: TFunction<"chat">): Omit<NamedAgent, "id"> {
   const key = `agents.${agent.id as Known}` as const;
   return {
     name: t(`${key}.name`, { defaultValue: agent.name }),

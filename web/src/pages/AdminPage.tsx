@@ -8,13 +8,11 @@ import { useTranslation } from "react-i18next";
 
 import { meQuery } from "@/api/queries";
 import { ErrorBoundary } from "@/app/ErrorBoundary";
-import { Select } from "@/components/ui/Input";
+import { Select } from "@/components/ui/Field";
 import { Page } from "@/components/ui/Page";
 import { EmptyState, LoadingState } from "@/components/ui/States";
-import { NoPermission } from "@/features/admin/NoPermission";
-import { Loaded } from "@/features/admin/parts/Loaded";
-import { SectionList } from "@/features/admin/SectionList";
-import { sectionOf, SECTIONS } from "@/features/admin/sections";
+import { Loaded, NoPermission } from "@/features/admin/kit/load";
+import { SectionList, sectionOf, SECTIONS } from "@/features/admin/sections";
 
 export function AdminPage() {
   const { section } = useParams({ from: "/shell/admin/$section" });

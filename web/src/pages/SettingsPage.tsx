@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { useMe } from "@/api/me";
+import { useMe } from "@/api/queries";
 import { Page } from "@/components/ui/Page";
 import { LoadingState } from "@/components/ui/States";
 import { ApiKeys } from "@/features/settings/ApiKeys";

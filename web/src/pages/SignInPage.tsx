@@ -4,8 +4,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartNoAxesColumn } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { SignInForm } from "@/app/SignInForm";
 import { queryClient } from "@/api/queries";
+import { SignInForm } from "@/app/SignInForm";
 import { usePageTitle } from "@/lib/pageTitle";
 
 export function SignInPage() {

@@ -1,6 +1,6 @@
 /** Where a link of a model's text may lead. Pure. */
 
-export type LinkTarget =
+type LinkTarget =
   | { kind: "web"; href: string; host: string }
   | { kind: "mail"; href: string; address: string }
   | { kind: "download"; href: string };

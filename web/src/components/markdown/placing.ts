@@ -47,7 +47,7 @@ export function within(figures: readonly PlacedFigure[], from: number, to: numbe
 }
 
 /** A node of a syntax tree, as far as it matters here. */
-export interface TreeNode {
+interface TreeNode {
   type: string;
   value?: string;
   children?: TreeNode[];

@@ -1,9 +1,11 @@
-/** Buttons: `variant` says how much it matters, `size` how much room it takes. */
+/** Buttons: `variant` says how much it matters, `size` how large it is. */
 
-import { LoaderCircle } from "lucide-react";
+import { LoaderCircle, type LucideIcon } from "lucide-react";
 import type { ComponentProps } from "react";
 
 import { classes } from "@/lib/classes";
+
+import { Tooltip } from "./Tooltip";
 
 const VARIANTS = {
   primary: "bg-accent text-accent-text hover:brightness-110 border-transparent",
@@ -19,12 +21,13 @@ const SIZES = {
   smallIcon: "size-8 justify-center rounded-md",
 } as const;
 
-export interface ButtonProps extends ComponentProps<"button"> {
+interface ButtonProps extends ComponentProps<"button"> {
   variant?: keyof typeof VARIANTS;
   size?: keyof typeof SIZES;
   isBusy?: boolean;
 }
 
+/** Buttons: `variant` says how much it matters, `size` how much room it takes. */
 export function Button({
   variant = "secondary",
   size = "medium",
@@ -50,5 +53,22 @@ export function Button({
       {isBusy && <LoaderCircle className="size-4 animate-spin" aria-hidden />}
       {children}
     </button>
+  );
+}
+
+interface IconButtonProps extends Omit<ButtonProps, "size" | "children"> {
+  label: string;
+  icon: LucideIcon;
+  isSmall?: boolean;
+}
+
+/** A button that is only an icon: its `label` is read out and shown on hover. */
+export function IconButton({ label, icon: Icon, isSmall = false, ...rest }: IconButtonProps) {
+  return (
+    <Tooltip text={label}>
+      <Button variant="ghost" {...rest} size={isSmall ? "smallIcon" : "icon"} aria-label={label}>
+        {rest.isBusy !== true && <Icon className="size-4" aria-hidden />}
+      </Button>
+    </Tooltip>
   );
 }

@@ -7,8 +7,7 @@ import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
 import { startI18n } from "@/i18n";
 
-import { Dialog } from "./Dialog";
-import { FormDialog } from "./FormDialog";
+import { Dialog, FormDialog } from "./Dialog";
 import { TooltipProvider } from "./Tooltip";
 
 beforeAll(startI18n);

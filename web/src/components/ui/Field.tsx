@@ -1,6 +1,8 @@
-/** A labelled control with a hint and an error, tied together for screen readers. */
+/** Controls of a form: a labelled field, text, a choice from a list, a check box. */
 
-import { useId, type ReactNode } from "react";
+import { useId, type ComponentProps, type ReactNode } from "react";
+
+import { classes } from "@/lib/classes";
 
 export interface FieldControl {
   id: string;
@@ -15,6 +17,7 @@ interface FieldProps {
   children: (control: FieldControl) => ReactNode;
 }
 
+/** A labelled control with a hint and an error, tied together for screen readers. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const hasHint = hint !== undefined && hint !== null;
@@ -40,5 +43,35 @@ export function Field({ label, hint, error, children }: FieldProps) {
         </p>
       )}
     </div>
+  );
+}
+
+const LOOK =
+  "w-full rounded-lg border border-line-strong bg-raised px-3 text-sm text-text outline-offset-0 aria-invalid:border-danger disabled:opacity-60";
+
+/** One-line text, several lines, and a choice from a list: native controls in our clothes. */
+export function Input({ className, ...rest }: ComponentProps<"input">) {
+  return <input {...rest} className={classes(LOOK, "h-9", className)} />;
+}
+
+export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
+  return <textarea {...rest} className={classes(LOOK, "min-h-20 py-2", className)} />;
+}
+
+export function Select({ className, ...rest }: ComponentProps<"select">) {
+  return <select {...rest} className={classes(LOOK, "h-9 pr-8", className)} />;
+}
+
+interface CheckboxProps extends Omit<ComponentProps<"input">, "type"> {
+  label: ReactNode;
+}
+
+/** A check box with its text beside it. */
+export function Checkbox({ label, className, ...rest }: CheckboxProps) {
+  return (
+    <label className={classes("inline-flex items-center gap-2 text-sm", className)}>
+      <input type="checkbox" {...rest} className="size-4 accent-accent" />
+      <span>{label}</span>
+    </label>
   );
 }

@@ -7,8 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { classes } from "@/lib/classes";
 
-import { Button } from "./Button";
-import { IconButton } from "./IconButton";
+import { Button, IconButton } from "./Button";
 import { currentToasts, dismissToast, onToasts } from "./toast";
 
 export function Toaster() {

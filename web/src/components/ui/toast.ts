@@ -1,17 +1,17 @@
 /** Short messages at the edge of the page, from anywhere. `Toaster` shows them. */
 
-export interface Toast {
+interface Toast {
   id: number;
   text: string;
   tone: "neutral" | "danger";
   action?: { label: string; run: () => void };
 }
 
-type Listener = (toasts: readonly Toast[]) => void;
+type ToastListener = (toasts: readonly Toast[]) => void;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;
-const listeners = new Set<Listener>();
+const listeners = new Set<ToastListener>();
 
 function publish(next: readonly Toast[]): void {
   toasts = next;
@@ -32,7 +32,7 @@ export function currentToasts(): readonly Toast[] {
   return toasts;
 }
 
-export function onToasts(listener: Listener): () => void {
+export function onToasts(listener: ToastListener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

@@ -3,7 +3,7 @@
 import { Download } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { IconButton } from "@/components/ui/IconButton";
+import { IconButton } from "@/components/ui/Button";
 import { Menu, MenuItem, MenuLabel } from "@/components/ui/Menu";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";

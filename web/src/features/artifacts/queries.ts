@@ -6,7 +6,7 @@ import { api, ApiError, call, type Schemas } from "@/api/client";
 
 import type { Json } from "@/events/types";
 
-import { fullPage, PAGE_SIZE } from "./table/paging";
+import { fullPage, ROWS_PAGE_SIZE } from "./table/paging";
 
 export type Artifact = Omit<Schemas["ArtifactDetail"], "page"> & {
   page?: { rows: Json[][] } | null;
@@ -59,11 +59,11 @@ export function rowsQuery(artifactId: string, offset: number, limit: number) {
 /** One page of a table, whole even where the server sends it in parts. */
 export function pageQuery(artifactId: string, sort: Sort | null, page: number, total: number) {
   const terms = sort ? [`${sort.isDescending ? "-" : ""}${sort.column}`] : [];
-  const offset = page * PAGE_SIZE;
+  const offset = page * ROWS_PAGE_SIZE;
   return queryOptions({
     queryKey: ["artifacts", artifactId, "page", terms, page],
     queryFn: ({ signal }) =>
-      fullPage(offset, Math.min(PAGE_SIZE, total - offset), async (from, limit) => {
+      fullPage(offset, Math.min(ROWS_PAGE_SIZE, total - offset), async (from, limit) => {
         const asked = { offset: from, limit, sort: terms };
         return (await fetchArtifact(artifactId, asked, signal)).page?.rows ?? [];
       }),

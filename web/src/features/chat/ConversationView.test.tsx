@@ -27,7 +27,8 @@ vi.mock("@/features/composer/ComposerBar", () => ({
   },
 }));
 vi.mock("./Transcript", () => ({ Transcript: () => null })); // it is another test's
-vi.mock("./ConversationHeader", () => ({ ConversationHeader: () => null })); // it needs the router
+// It needs the router.
+vi.mock("@/features/conversations/ConversationMenu", () => ({ ConversationMenu: () => null }));
 
 loopback(); // the limits of messages are not known yet
 

@@ -1,18 +1,24 @@
-/** All turns of a conversation; only those in view are rendered, so hundreds stay smooth. */
+/** The turns of a conversation in a list that renders only those in sight. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef, type KeyboardEvent } from "react";
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
 import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/ui/Button";
-import type { Turn } from "@/events/state";
+import type { Part, Turn } from "@/events/state";
+import { useErrorText } from "@/lib/errorText";
 
 import { TurnView } from "./answer/TurnView";
-import { EarlierButton } from "./EarlierButton";
-import { guessHeight } from "./guessHeight";
 import type { Conversation } from "./useConversation";
-import { useFollow } from "./useFollow";
 
 const EARLIER_PX = 52;
 
@@ -21,6 +27,7 @@ interface TranscriptProps {
   onEdit: (turn: Turn) => void;
 }
 
+/** All turns of a conversation; only those in view are rendered, so hundreds stay smooth. */
 export function Transcript({ conversation, onEdit }: TranscriptProps) {
   const { t } = useTranslation("chat");
   const { turns, earlier } = conversation.state;
@@ -132,4 +139,148 @@ export function Transcript({ conversation, onEdit }: TranscriptProps) {
 /** The same before and after the server has taken the message: the turn is not rendered anew. */
 function keyOf(turn: Turn | undefined, at: number): string | number {
   return turn?.clientMessageId ?? turn?.id ?? at;
+}
+
+interface EarlierButtonProps {
+  height: number;
+  onLoad: () => Promise<void>;
+}
+
+/** Asks for the messages before those that are shown. */
+function EarlierButton({ height, onLoad }: EarlierButtonProps) {
+  const { t } = useTranslation("chat");
+  const errorText = useErrorText();
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const load = async () => {
+    setIsBusy(true);
+    setProblem(null);
+    try {
+      await onLoad();
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <div className="flex items-center justify-center gap-2 px-4" style={{ height }}>
+      <Button size="small" isBusy={isBusy} onClick={() => void load()}>
+        {t("earlier")}
+      </Button>
+      {problem !== null && (
+        <span role="alert" className="truncate text-sm text-danger">
+          {errorText(problem)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+const NEAR_PX = 60;
+const HAND_MS = 1500;
+
+interface Follow {
+  isFollowing: boolean;
+  toEnd: () => void;
+  /** For the area: what scrolls it, and what shows that it is the reader who does. */
+  handlers: {
+    onScroll: () => void;
+    onWheel: () => void;
+    onTouchMove: () => void;
+    onPointerDown: () => void;
+    onKeyDownCapture: () => void;
+  };
+}
+
+/** `height`: of the content, so that each growth is seen. */
+function useFollow(area: RefObject<HTMLElement | null>, height: number): Follow {
+  const [isFollowing, setIsFollowing] = useState(true);
+  const follows = useRef(true);
+  const lastTop = useRef(0);
+  const touchedAt = useRef(-Infinity);
+
+  const toEnd = useCallback(() => {
+    follows.current = true;
+    setIsFollowing(true);
+    scrollToEnd(area.current);
+  }, [area]);
+
+  const onScroll = useCallback(() => {
+    const element = area.current;
+    if (!element) return;
+    const { scrollTop, scrollHeight, clientHeight } = element;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    // Heights that turn out smaller than guessed move the area up, too: that is nobody's wish.
+    const isByHand = performance.now() - touchedAt.current < HAND_MS;
+    const isUp = isByHand && scrollTop < lastTop.current - 1;
+    lastTop.current = scrollTop;
+    if (isNear || isUp) {
+      follows.current = isNear;
+      setIsFollowing(isNear);
+    }
+  }, [area]);
+
+  const onTouch = useCallback(() => {
+    touchedAt.current = performance.now();
+  }, []);
+
+  useLayoutEffect(() => {
+    if (follows.current) scrollToEnd(area.current);
+  }, [area, height]);
+
+  const handlers = {
+    onScroll,
+    onWheel: onTouch,
+    onTouchMove: onTouch,
+    onPointerDown: onTouch,
+    onKeyDownCapture: onTouch,
+  };
+  return { isFollowing, toEnd, handlers };
+}
+
+function scrollToEnd(element: HTMLElement | null): void {
+  if (element) element.scrollTop = element.scrollHeight;
+}
+
+const LINE_PX = 24;
+const LINE_CHARACTERS = 90;
+const FRAME_PX = 120; // the question's bubble, the spaces, the answer's buttons
+
+const PART_PX: Record<Exclude<Part["kind"], "text">, number> = {
+  thinking: 40,
+  tool: 52,
+  approval: 220,
+  todos: 140,
+  file: 60,
+  artifact: 420,
+  error: 90,
+};
+
+/** A turn never changes, and is asked for with every rendering of a long conversation. */
+const known = new WeakMap<Turn, number>();
+
+/** About how tall a turn is before it has been rendered, so that the scroll bar is nearly right. */
+export function guessHeight(turn: Turn): number {
+  const before = known.get(turn);
+  if (before !== undefined) return before;
+  const height = heightOf(turn);
+  known.set(turn, height);
+  return height;
+}
+
+function heightOf(turn: Turn): number {
+  const parts = turn.parts.reduce(
+    (sum, part) => sum + (part.kind === "text" ? textHeight(part.content) : PART_PX[part.kind]),
+    0,
+  );
+  return FRAME_PX + textHeight(turn.question?.content ?? "") + parts;
+}
+
+function textHeight(text: string): number {
+  const lines = text.split("\n");
+  return lines.reduce(
+    (sum, line) => sum + LINE_PX * Math.max(1, Math.ceil(line.length / LINE_CHARACTERS)),
+    0,
+  );
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { newTurn } from "@/events/history";
 import type { Turn } from "@/events/state";
 
-import { guessHeight } from "./guessHeight";
+import { guessHeight } from "./Transcript";
 
 const EMPTY = newTurn("run");
 const text = (content: string) => ({

@@ -26,8 +26,8 @@ import { outbox, toWire } from "./outbox";
 import { loadHistory } from "./stored";
 import { useLink, type Linked } from "./useLink";
 
+/** Events come in bursts, and the history is read once for all of them. */
 const LOOK_MS = 150;
-const LOOK_AGAIN_MS = 3000;
 
 export interface Conversation {
   id: string;
@@ -55,23 +55,14 @@ export function useConversation(id: string): Conversation {
     if (history) dispatch({ type: "history", history });
   }, [id]);
 
-  // A question of another tab, or a decision made there, is not in the events.
-  const isIncomplete = state.turns.some(
-    (turn) =>
-      turn.question === null ||
-      turn.parts.some((part) => part.kind === "approval" && part.state === "answered"),
-  );
+  // An event tells that another tab asked or decided; what it was is in the history by then.
+  const unknown = unknownIn(state);
   const isRunning = activeTurn(state) !== null;
   useEffect(() => {
-    if (!isIncomplete) return;
-    const look = () => void reread().catch(() => undefined);
-    const timer = setTimeout(look, LOOK_MS);
-    const again = isRunning ? setInterval(look, LOOK_AGAIN_MS) : undefined;
-    return () => {
-      clearTimeout(timer);
-      clearInterval(again);
-    };
-  }, [isIncomplete, isRunning, reread]);
+    if (unknown === "" || status !== "open") return;
+    const timer = setTimeout(() => void reread().catch(() => undefined), LOOK_MS);
+    return () => clearTimeout(timer);
+  }, [unknown, status, isRunning, reread]);
 
   return {
     id,
@@ -83,6 +74,17 @@ export function useConversation(id: string): Conversation {
     ...useActs(id, state, dispatch, send),
     decide: useDecide(dispatch, reread),
   };
+}
+
+/** Which questions and decisions of other tabs are not loaded yet; "" if there are none. */
+function unknownIn(state: ConversationState): string {
+  const ids = state.turns.flatMap((turn) => [
+    ...(turn.question === null ? [turn.id] : []),
+    ...turn.parts.flatMap((part) =>
+      part.kind === "approval" && part.state === "answered" ? [part.requestId] : [],
+    ),
+  ]);
+  return ids.join(" ");
 }
 
 /**

@@ -4,7 +4,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useRef } from "react";
 import { useTranslation } from "react-i18next";
 
-import { IconButton } from "@/components/ui/IconButton";
+import { IconButton } from "@/components/ui/Button";
 import { formatBytes } from "@/lib/format";
 
 import { AgentChips } from "./AgentChips";

@@ -8,7 +8,7 @@ const WRITE_AFTER_MS = 300;
 
 export type ChangeDraft = (change: Partial<Draft> | ((draft: Draft) => Partial<Draft>)) => void;
 
-export interface KeptDraft {
+interface KeptDraft {
   draft: Draft;
   change: ChangeDraft;
   /** It was sent: forget it at once, keep only who answers. */

@@ -1,6 +1,6 @@
 /** Where the user's draft of a new conversation is kept. */
 
-import { useMe } from "@/api/me";
+import { useMe } from "@/api/queries";
 
 import { newDraftId } from "./drafts";
 

@@ -5,7 +5,7 @@ import { useState, type KeyboardEvent } from "react";
 import { tokenAt, type Token } from "./tokens";
 import { useSuggestions, type Suggestion } from "./useSuggestions";
 
-export interface Picker {
+interface Picker {
   /** null: closed. Empty: nothing fits. */
   suggestions: Suggestion[] | null;
   active: number;

@@ -7,7 +7,7 @@ import type { Attachment } from "@/events/state";
 import { sendFile } from "./sendFile";
 import { UploadQueue, type Upload } from "./uploads";
 
-export interface Uploads {
+interface Uploads {
   uploads: readonly Upload[];
   queue: UploadQueue;
 }

@@ -6,9 +6,8 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { queryClient } from "@/api/queries";
-import { Field } from "@/components/ui/Field";
-import { FormDialog } from "@/components/ui/FormDialog";
-import { Input } from "@/components/ui/Input";
+import { FormDialog } from "@/components/ui/Dialog";
+import { Field, Input } from "@/components/ui/Field";
 import { useErrorText } from "@/lib/errorText";
 
 import type { ConversationInfo } from "./groups";

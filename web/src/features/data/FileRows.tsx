@@ -3,7 +3,7 @@
 import { CircleAlert, FileSpreadsheet, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { IconButton } from "@/components/ui/IconButton";
+import { IconButton } from "@/components/ui/Button";
 import { formatBytes } from "@/lib/format";
 
 import type { ChosenFile } from "./files";

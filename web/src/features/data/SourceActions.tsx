@@ -6,9 +6,9 @@ import { MessageSquareText, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { useMe } from "@/api/me";
+import { useMe } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { ConfirmDialog } from "@/components/ui/Dialog";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
 
@@ -23,7 +23,7 @@ export function SourceActions({ source }: { source: Source }) {
   return (
     <>
       {mayDelete(source) && <DeleteButton source={source} />}
-      {mayRefresh(me) && <RefreshButton source={source} />}
+      {mayRefresh(me) && <RefreshSource source={source} />}
       <Button variant="primary" onClick={() => askAbout(source.name)}>
         <MessageSquareText className="size-4" aria-hidden />
         {t("ask")}
@@ -32,7 +32,7 @@ export function SourceActions({ source }: { source: Source }) {
   );
 }
 
-function RefreshButton({ source }: { source: Source }) {
+function RefreshSource({ source }: { source: Source }) {
   const { t } = useTranslation("data");
   const client = useQueryClient();
   const errorText = useErrorText();

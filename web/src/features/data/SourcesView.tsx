@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { sourcesQuery } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
-import { Input } from "@/components/ui/Input";
+import { Input } from "@/components/ui/Field";
 import { Page } from "@/components/ui/Page";
 import { useSettled } from "@/lib/useSettled";
 

@@ -5,7 +5,7 @@ import { Table2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Input } from "@/components/ui/Input";
+import { Input } from "@/components/ui/Field";
 import { classes } from "@/lib/classes";
 import { formatNumber } from "@/lib/format";
 

@@ -8,8 +8,7 @@ import { infoQuery } from "@/api/queries";
 import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Field, Input } from "@/components/ui/Field";
 import { useErrorText } from "@/lib/errorText";
 
 import { FileChooser } from "./FileChooser";

@@ -5,7 +5,7 @@ import { ApiError } from "@/api/client";
 export const EXTENSIONS = [".csv", ".tsv", ".txt", ".xlsx", ".xls", ".parquet", ".json"];
 export const MAX_FILES = 20;
 
-export type FileProblem = "kind" | "size" | "empty" | "twice";
+type FileProblem = "kind" | "size" | "empty" | "twice";
 
 export interface ChosenFile {
   file: File;

@@ -1,6 +1,6 @@
 /** What a user may do with a source. The server decides; this only hides what it would refuse. */
 
-import type { Me } from "@/api/me";
+import type { Me } from "@/api/queries";
 
 import type { Source } from "./queries";
 

@@ -28,7 +28,7 @@ export function catalogueQuery(sourceId: string, search = "") {
   });
 }
 
-export interface FirstRows {
+interface TableSample {
   columns: Schemas["ResultColumnInfo"][];
   rows: Json[][];
   policy: string[];
@@ -38,7 +38,7 @@ export interface FirstRows {
 export function firstRowsQuery(sourceId: string, table: SourceTable, dialect: string) {
   return queryOptions({
     queryKey: ["sources", sourceId, "rows", table.key],
-    queryFn: async ({ signal }): Promise<FirstRows> => {
+    queryFn: async ({ signal }): Promise<TableSample> => {
       const answer = await call(
         api.POST("/api/v1/data-sources/{source_id}/query", {
           params: { path: { source_id: sourceId } },

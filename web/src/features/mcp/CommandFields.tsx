@@ -2,8 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Field, Input } from "@/components/ui/Field";
 
 import { parseCommandLine } from "./commandLine";
 import type { WayProps } from "./ConnectionFields";

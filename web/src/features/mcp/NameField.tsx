@@ -2,8 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Field, Input } from "@/components/ui/Field";
 
 import type { FormProblem } from "./serverForm";
 

@@ -11,6 +11,7 @@ const OFF = /switched off for this organisation/i;
 
 /** It may appear below what is seen of a long form, so it comes into view. */
 export function Refusal({ error }: { error: unknown }) {
+  if (error === null || error === undefined) return null;
   return (
     <div ref={(shown) => shown?.scrollIntoView({ block: "nearest" })}>
       <Reason error={error} />

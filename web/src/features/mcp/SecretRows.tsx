@@ -3,9 +3,8 @@
 import { Plus, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { Button } from "@/components/ui/Button";
-import { IconButton } from "@/components/ui/IconButton";
-import { Input } from "@/components/ui/Input";
+import { Button, IconButton } from "@/components/ui/Button";
+import { Input } from "@/components/ui/Field";
 
 import { isKept, newRow, rowProblems, type RowProblem, type SecretRow } from "./secrets";
 

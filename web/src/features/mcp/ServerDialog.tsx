@@ -4,11 +4,11 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Checkbox } from "@/components/ui/Checkbox";
-import { FormDialog } from "@/components/ui/FormDialog";
+import { FormDialog } from "@/components/ui/Dialog";
+import { Checkbox } from "@/components/ui/Field";
 
+import { focusFirstProblem } from "../../components/ui/Dialog";
 import { ConnectionFields } from "./ConnectionFields";
-import { focusFirstProblem } from "./focusProblem";
 import { NameField } from "./NameField";
 import { addServer, changeServer, refreshMcp, templatesQuery, type UserServer } from "./queries";
 import { Refusal } from "./Refusal";

@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { ConfirmDialog } from "@/components/ui/Dialog";
 
 import { CredentialsDialog } from "./CredentialsDialog";
 import { ServerDialog } from "./ServerDialog";

@@ -3,8 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import { Banner } from "@/components/ui/Banner";
-import { Field } from "@/components/ui/Field";
-import { Input, Select } from "@/components/ui/Input";
+import { Field, Input, Select } from "@/components/ui/Field";
 
 import type { WayProps } from "./ConnectionFields";
 import type { Template } from "./queries";

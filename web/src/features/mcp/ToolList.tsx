@@ -12,10 +12,10 @@ import { useErrorText } from "@/lib/errorText";
 import { approveTool, refreshMcp } from "./queries";
 import { awaitsConfirmation } from "./readOnly";
 
-type Tool = Schemas["ServerToolInfo"];
+type ServerTool = Schemas["ServerToolInfo"];
 
 interface ToolListProps {
-  tools: Tool[];
+  tools: ServerTool[];
   label: string;
   /** Whether the reader may confirm what the tools say of themselves. */
   isOwn: boolean;
@@ -42,13 +42,13 @@ export function ToolList({ tools, label, isOwn }: ToolListProps) {
   );
 }
 
-function ToolState({ tool }: { tool: Tool }) {
+function ToolState({ tool }: { tool: ServerTool }) {
   const { t } = useTranslation("mcp");
   if (tool.status !== "active") return <Badge tone="warn">{t(`toolStatus.${tool.status}`)}</Badge>;
   return tool.enabled ? null : <Badge>{t("toolStatus.off")}</Badge>;
 }
 
-function ConfirmReads({ tool }: { tool: Tool }) {
+function ConfirmReads({ tool }: { tool: ServerTool }) {
   const { t } = useTranslation("mcp");
   const errorText = useErrorText();
   const approving = useMutation({

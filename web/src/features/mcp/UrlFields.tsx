@@ -2,8 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { Field } from "@/components/ui/Field";
-import { Input, Select } from "@/components/ui/Input";
+import { Field, Input, Select } from "@/components/ui/Field";
 
 import type { WayProps } from "./ConnectionFields";
 import { SecretRows } from "./SecretRows";

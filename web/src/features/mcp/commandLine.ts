@@ -1,11 +1,11 @@
 /** A command line as people write it ↔ the program and its arguments. No shell is behind it. */
 
-export interface Command {
+interface Command {
   command: string;
   args: string[];
 }
 
-export type CommandProblem = "empty" | "openQuote";
+type CommandProblem = "empty" | "openQuote";
 
 const PLAIN = /^[\w@%+=:,./~{}-]+$/;
 const ESCAPABLE_IN_QUOTES = '"\\$`';

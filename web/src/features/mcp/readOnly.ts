@@ -2,10 +2,10 @@
 
 import type { Schemas } from "@/api/client";
 
-type Tool = Pick<Schemas["ServerToolInfo"], "annotations" | "asks_first" | "status">;
+type ToolTraits = Pick<Schemas["ServerToolInfo"], "annotations" | "asks_first" | "status">;
 
 /** Whether a person could confirm what the tool says of itself, so that its calls ask no more. */
-export function awaitsConfirmation({ annotations, asks_first, status }: Tool): boolean {
+export function awaitsConfirmation({ annotations, asks_first, status }: ToolTraits): boolean {
   const saysReadOnly =
     annotations["readOnlyHint"] === true && annotations["destructiveHint"] !== true;
   return status === "active" && asks_first && saysReadOnly;

@@ -39,10 +39,10 @@ export type KnownServer = Pick<
   | "disabled"
 >;
 
-export type FormField =
+type ServerField =
   "name" | "url" | "headers" | "commandLine" | "env" | "template" | "timeout" | "callTimeout";
 export type FormProblem = "needed" | "badName" | "badUrl" | "openQuote" | "badRows" | "badSeconds";
-export type FormProblems = Partial<Record<FormField, FormProblem>>;
+export type FormProblems = Partial<Record<ServerField, FormProblem>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const MOST_SECONDS = 3600;

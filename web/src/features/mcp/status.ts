@@ -13,7 +13,7 @@ const STATES = {
   closed: "closed",
 } as const;
 
-export type State = (typeof STATES)[keyof typeof STATES];
+type State = (typeof STATES)[keyof typeof STATES];
 
 export interface ServerStatus {
   status: "connected" | "disconnected" | "error";

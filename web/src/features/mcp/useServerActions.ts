@@ -10,8 +10,7 @@ import { useErrorText } from "@/lib/errorText";
 import { changeServer, deleteServer, refreshMcp, testServer, type UserServer } from "./queries";
 import { useTrials, type Trials } from "./useTrials";
 
-export type Opened =
-  { dialog: "add" } | { dialog: "edit" | "delete" | "credentials"; server: UserServer };
+type Opened = { dialog: "add" } | { dialog: "edit" | "delete" | "credentials"; server: UserServer };
 
 export interface ServerActions {
   opened: Opened | null;

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { queryClient } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
-import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { ConfirmDialog } from "@/components/ui/Dialog";
 import { Card } from "@/components/ui/Page";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { toast } from "@/components/ui/toast";
@@ -16,15 +16,15 @@ import { useErrorText } from "@/lib/errorText";
 import { NoteLine } from "./NoteLine";
 import { memoryQuery } from "./queries";
 
-export type Note = Schemas["MemoryInfo"];
+export type MemoryNote = Schemas["MemoryInfo"];
 
 export function Memory({ userId }: { userId: string }) {
   const { t } = useTranslation("settings");
   const errorText = useErrorText();
   const memory = useQuery(memoryQuery(userId));
-  const [doomed, setDoomed] = useState<Note | "all" | null>(null);
+  const [doomed, setDoomed] = useState<MemoryNote | "all" | null>(null);
   const erasing = useMutation({
-    mutationFn: (note: Note | "all") => erase(userId, note),
+    mutationFn: (note: MemoryNote | "all") => erase(userId, note),
     onSuccess: () => toast(t("memory.erased")),
     onError: (error) => toast(errorText(error), { tone: "danger" }),
     onSettled: async () => {
@@ -75,7 +75,7 @@ export function Memory({ userId }: { userId: string }) {
   );
 }
 
-async function erase(userId: string, note: Note | "all"): Promise<void> {
+async function erase(userId: string, note: MemoryNote | "all"): Promise<void> {
   if (note === "all") {
     const params = { path: { user_id: userId } };
     await call(api.DELETE("/api/v1/users/{user_id}/memory", { params }));

@@ -8,10 +8,8 @@ import { api, call } from "@/api/client";
 import { queryClient } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
 import { CopyButton } from "@/components/ui/CopyButton";
-import { Dialog } from "@/components/ui/Dialog";
-import { Field } from "@/components/ui/Field";
-import { FormDialog } from "@/components/ui/FormDialog";
-import { Input } from "@/components/ui/Input";
+import { Dialog, FormDialog } from "@/components/ui/Dialog";
+import { Field, Input } from "@/components/ui/Field";
 import { useErrorText } from "@/lib/errorText";
 
 import { keysQuery } from "./queries";

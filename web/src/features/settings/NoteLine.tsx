@@ -5,17 +5,17 @@ import { Eye, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { IconButton } from "@/components/ui/Button";
 import { Dialog } from "@/components/ui/Dialog";
-import { IconButton } from "@/components/ui/IconButton";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { formatBytes, formatDateTime } from "@/lib/format";
 
-import type { Note } from "./Memory";
+import type { MemoryNote } from "./Memory";
 import { noteQuery } from "./queries";
 
 interface NoteLineProps {
   userId: string;
-  note: Note;
+  note: MemoryNote;
   onErase: () => void;
 }
 
@@ -45,7 +45,7 @@ export function NoteLine({ userId, note, onErase }: NoteLineProps) {
   );
 }
 
-function NoteText({ userId, note }: { userId: string; note: Note }) {
+function NoteText({ userId, note }: { userId: string; note: MemoryNote }) {
   const text = useQuery(noteQuery(userId, note.assistant_id, note.path));
   if (text.isPending) return <LoadingState />;
   if (text.isError) return <ErrorState error={text.error} onRetry={() => void text.refetch()} />;

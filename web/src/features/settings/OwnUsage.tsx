@@ -21,12 +21,12 @@ export function OwnUsage() {
       {usage.isPending && <LoadingState lines={3} />}
       {usage.isError && <ErrorState error={usage.error} onRetry={() => void usage.refetch()} />}
       {usage.data?.items.length === 0 && <p className="text-sm">{t("usage.empty")}</p>}
-      {usage.data && usage.data.items.length > 0 && <Figures days={usage.data.items} />}
+      {usage.data && usage.data.items.length > 0 && <UsageFigures days={usage.data.items} />}
     </Card>
   );
 }
 
-function Figures({ days }: { days: Schemas["DayUsageInfo"][] }) {
+function UsageFigures({ days }: { days: Schemas["DayUsageInfo"][] }) {
   const { t } = useTranslation("settings");
   const total = totalOf(days);
   const bars = daysBack(days, DAYS, new Date());

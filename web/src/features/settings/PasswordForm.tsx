@@ -5,13 +5,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { api, ApiError, call } from "@/api/client";
-import type { Me } from "@/api/me";
-import { queryClient } from "@/api/queries";
+import { queryClient, type Me } from "@/api/queries";
 import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
-import { Checkbox } from "@/components/ui/Checkbox";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { Checkbox, Field, Input } from "@/components/ui/Field";
 import { Card } from "@/components/ui/Page";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";

@@ -3,8 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import { setTheme, THEMES, useTheme } from "@/app/theme";
-import { Field } from "@/components/ui/Field";
-import { Select } from "@/components/ui/Input";
+import { Field, Select } from "@/components/ui/Field";
 import { Card } from "@/components/ui/Page";
 import { LANGUAGES, setLanguage, type Language } from "@/i18n";
 

@@ -7,7 +7,7 @@ export type DayUsage = Pick<
   "day" | "runs" | "input_tokens" | "output_tokens" | "tool_calls" | "wall_seconds"
 >;
 
-export interface Total {
+interface Total {
   runs: number;
   tokens: number;
   toolCalls: number;

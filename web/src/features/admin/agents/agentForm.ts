@@ -4,7 +4,7 @@ import type { Schemas } from "@/api/client";
 
 export type Agent = Schemas["AgentInfo"];
 
-export interface AgentForm {
+interface AgentForm {
   name: string;
   description: string;
   prompt: string;
@@ -15,8 +15,8 @@ export interface AgentForm {
   tools: ReadonlySet<string>;
 }
 
-export type AgentProblem = "needed" | "badName";
-export type AgentProblems = Partial<Record<"name", AgentProblem>>;
+type AgentProblem = "needed" | "badName";
+type AgentProblems = Partial<Record<"name", AgentProblem>>;
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 

@@ -1,6 +1,6 @@
 /** Tools to choose from, in groups: built in, then each MCP server's. Pure. */
 
-export interface ToolChoice {
+interface ToolChoice {
   key: string;
   name: string;
   description: string;

@@ -4,8 +4,8 @@ import type { Schemas } from "@/api/client";
 
 export type SystemInfo = Schemas["SystemInfo"];
 
-export const ADVISED = ["database", "migrations", "disk", "bus", "workers", "server"] as const;
-export type Advised = (typeof ADVISED)[number];
+const ADVISED = ["database", "migrations", "disk", "bus", "workers", "server"] as const;
+type Advised = (typeof ADVISED)[number];
 
 export interface Check {
   name: string;
@@ -28,15 +28,15 @@ export function checksOf(checks: SystemInfo["checks"]): Check[] {
     .sort((a, b) => Number(a.isWell) - Number(b.isWell) || a.name.localeCompare(b.name));
 }
 
-export type Notice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
+type HealthNotice = "offline" | "noSandbox" | "mcpFailing" | "connectionsFull" | "queueLong";
 
 const NEARLY_FULL = 0.9;
 const LONG_QUEUE = 20;
 
 /** What works but deserves a look. */
-export function noticesOf(system: SystemInfo): Notice[] {
+export function noticesOf(system: SystemInfo): HealthNotice[] {
   const { connections, mcp, runs, sandbox } = system;
-  const notices: [Notice, boolean][] = [
+  const notices: [HealthNotice, boolean][] = [
     ["offline", system.is_offline],
     ["noSandbox", sandbox === null],
     ["mcpFailing", (mcp?.failing.length ?? 0) > 0],
@@ -46,7 +46,7 @@ export function noticesOf(system: SystemInfo): Notice[] {
   return notices.filter(([, holds]) => holds).map(([notice]) => notice);
 }
 
-export interface Span {
+interface Span {
   unit: "days" | "hours" | "minutes";
   days: number;
   hours: number;

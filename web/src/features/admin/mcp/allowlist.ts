@@ -1,17 +1,21 @@
 /** An allow-list ↔ chosen tools. Null is no limit; an empty list is nothing at all. Pure. */
 
+import type { Schemas } from "@/api/client";
+
 import type { GroupedChoice } from "../agents/toolGroups";
-import type { McpTool, ToolName } from "./queries";
+import type { McpTool } from "./queries";
+
+type ToolName = Schemas["AllowedTool"];
 
 /** Null: not limited (a key only). */
 export type Chosen = ReadonlySet<string> | null;
 
-export function keyOf({ server_id: serverId, tool_name: name }: ToolName): string {
+export function toolKey({ server_id: serverId, tool_name: name }: ToolName): string {
   return JSON.stringify([serverId, name]);
 }
 
 export function chosenOf(tools: readonly ToolName[] | null): Chosen {
-  return tools === null ? null : new Set(tools.map(keyOf));
+  return tools === null ? null : new Set(tools.map(toolKey));
 }
 
 /**
@@ -20,7 +24,7 @@ export function chosenOf(tools: readonly ToolName[] | null): Chosen {
  */
 export function toolsOf(chosen: Chosen, catalogue: readonly McpTool[]): ToolName[] | null {
   if (chosen === null) return null;
-  return catalogue.map(nameOf).filter((each) => chosen.has(keyOf(each)));
+  return catalogue.map(nameOf).filter((each) => chosen.has(toolKey(each)));
 }
 
 function nameOf(tool: McpTool): ToolName {
@@ -35,7 +39,7 @@ export function choicesOf(
 ): GroupedChoice[] {
   return catalogue
     .filter((tool) => sharedServers.has(tool.server_id))
-    .map((tool) => ({ tool, key: keyOf(nameOf(tool)) }))
+    .map((tool) => ({ tool, key: toolKey(nameOf(tool)) }))
     .filter(({ tool, key }) => tool.status !== "removed" || listed?.has(key) === true)
     .map(({ tool, key }) => ({
       key,

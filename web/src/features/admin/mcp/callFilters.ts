@@ -2,7 +2,7 @@
 
 import type { paths } from "@/api/schema";
 
-export type CallQuery = NonNullable<paths["/api/v1/mcp/calls"]["get"]["parameters"]["query"]>;
+type CallQuery = NonNullable<paths["/api/v1/mcp/calls"]["get"]["parameters"]["query"]>;
 export type CallStatus = NonNullable<CallQuery["status"]>;
 
 export const CALL_STATUSES: CallStatus[] = [
@@ -42,10 +42,10 @@ export const NO_FILTERS: CallFilters = {
   to: "",
 };
 
-export const PAGE_SIZE = 50;
+export const CALLS_PAGE_SIZE = 50;
 
 export function callQuery(filters: CallFilters, offset: number): CallQuery {
-  const query: CallQuery = { limit: PAGE_SIZE, offset };
+  const query: CallQuery = { limit: CALLS_PAGE_SIZE, offset };
   const texts = {
     server_id: filters.serverId,
     agent_id: filters.agentId,

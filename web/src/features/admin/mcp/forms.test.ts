@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { MASK, newRow } from "@/features/mcp/secrets";
 
-import { choicesOf, chosenOf, isSame, keyOf, toolsOf } from "./allowlist";
+import { choicesOf, chosenOf, isSame, toolKey, toolsOf } from "./allowlist";
 import { callQuery, hasFilters, NO_FILTERS } from "./callFilters";
 import type { McpTool } from "./queries";
 import {
@@ -226,7 +226,7 @@ describe("an allow-list", () => {
   });
 
   it("is sent as servers and names of tools", () => {
-    expect(toolsOf(new Set([keyOf(get)]), catalogue)).toEqual([get]);
+    expect(toolsOf(new Set([toolKey(get)]), catalogue)).toEqual([get]);
   });
 
   it("offers shared tools, and one that is gone only while it is listed", () => {

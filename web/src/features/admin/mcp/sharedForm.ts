@@ -15,8 +15,8 @@ import {
 } from "@/features/mcp/serverForm";
 
 export type SharedServer = Schemas["SharedServerInfo"];
-export type SessionScope = SharedServer["session_scope"];
-export type OnChange = SharedServer["on_change"];
+type SessionScope = SharedServer["session_scope"];
+type OnChange = SharedServer["on_change"];
 
 export interface SharedForm extends ServerForm {
   alias: string;
@@ -30,7 +30,7 @@ export interface SharedForm extends ServerForm {
   onToolChange: OnChange;
 }
 
-export type SharedProblem = "badAlias" | "needed" | "badNumber";
+type SharedProblem = "badAlias" | "needed" | "badNumber";
 export interface SharedProblems extends FormProblems {
   alias?: SharedProblem;
   tenantId?: SharedProblem;

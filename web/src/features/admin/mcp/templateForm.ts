@@ -4,9 +4,9 @@
 
 import type { Schemas } from "@/api/client";
 import { formatCommandLine, parseCommandLine } from "@/features/mcp/commandLine";
+import type { Template } from "@/features/mcp/queries";
 import { mapOf, newRow, rowProblems, type SecretRow } from "@/features/mcp/secrets";
 
-export type Template = Schemas["TemplateInfo"];
 export type Parameter = Schemas["ParameterInfo"];
 
 export interface TemplateForm {

@@ -1,6 +1,8 @@
-/** Who may read a source: grants, with what is said about them. */
+/** Grants: who may read a data source. */
 
-import type { Grant } from "./queries";
+import type { Schemas } from "@/api/client";
+
+export type Grant = Schemas["GrantInfo"];
 
 export const EVERYONE: Grant = { subject_kind: "everyone", subject_id: "" };
 
@@ -8,15 +10,15 @@ export function isForEveryone(grants: readonly Grant[]): boolean {
   return grants.some((grant) => grant.subject_kind === "everyone");
 }
 
-export function keyOf(grant: Grant): string {
+export function grantKey(grant: Grant): string {
   return `${grant.subject_kind}:${grant.subject_id}`;
 }
 
-/** With another one; the same one twice is one. */
+/** Adds a grant; the same one twice is one. */
 export function added(grants: readonly Grant[], grant: Grant): Grant[] {
   return [...removed(grants, grant), grant];
 }
 
 export function removed(grants: readonly Grant[], grant: Grant): Grant[] {
-  return grants.filter((each) => keyOf(each) !== keyOf(grant));
+  return grants.filter((each) => grantKey(each) !== grantKey(grant));
 }

@@ -1,8 +1,6 @@
 /** The rules of a policy as the text of an editor. */
 
-import { isRecord } from "../parts/json";
-
-export type Rules = Record<string, unknown>;
+type Rules = Record<string, unknown>;
 
 export const EXAMPLE: Rules = {
   subjects: "everyone",
@@ -30,7 +28,7 @@ export function rulesOf(text: string): { rules: Rules } | { problem: string } {
   return isRecord(value) ? { rules: value } : { problem: "{ … }" };
 }
 
-export type SubjectKind = "users" | "tenants" | "roles";
+type SubjectKind = "users" | "tenants" | "roles";
 
 /** Rules that speak to one more subject. What spoke to everyone speaks to that one alone. */
 export function withSubject(rules: Rules, kind: SubjectKind, id: string): Rules {
@@ -46,7 +44,7 @@ export function usersOf(rules: Rules): string[] {
 }
 
 /** The sentences of the server about what does not fit, one for each problem. */
-export function problemsOf(details: unknown): string[] {
+export function policyProblemsOf(details: unknown): string[] {
   return isRecord(details) ? textsOf(details["problems"]) : [];
 }
 
@@ -56,4 +54,8 @@ function textsOf(value: unknown): string[] {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

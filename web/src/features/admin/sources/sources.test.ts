@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { createOf, formOf, NEW_SOURCE, updateOf } from "./form";
+import type { Source } from "@/features/data/queries";
+
+import { createOf, sourceFormOf, NEW_SOURCE, updateOf } from "./sourceForm";
 import { added, EVERYONE, isForEveryone, removed } from "./grants";
-import type { Source } from "./queries";
-import { EXAMPLE, problemsOf, rulesOf, textOf, usersOf, withSubject } from "./rules";
+import { EXAMPLE, policyProblemsOf, rulesOf, textOf, usersOf, withSubject } from "./rules";
 
 const SOURCE: Source = {
   source_id: "s1",
@@ -29,18 +30,18 @@ const SOURCE: Source = {
 
 describe("a source's form", () => {
   it("changes nothing when nothing was changed", () => {
-    expect(updateOf(formOf(SOURCE), SOURCE)).toEqual({});
+    expect(updateOf(sourceFormOf(SOURCE), SOURCE)).toEqual({});
   });
 
   it("never sends the shown address back", () => {
-    expect(formOf(SOURCE).url).toBe("");
-    const update = updateOf({ ...formOf(SOURCE), description: "All orders" }, SOURCE);
+    expect(sourceFormOf(SOURCE).url).toBe("");
+    const update = updateOf({ ...sourceFormOf(SOURCE), description: "All orders" }, SOURCE);
     expect(update).toEqual({ description: "All orders" });
   });
 
   it("sends what was changed", () => {
     const form = {
-      ...formOf(SOURCE),
+      ...sourceFormOf(SOURCE),
       url: " sqlite:///x.db ",
       maxRows: "5",
       timeoutSeconds: "2.5",
@@ -93,7 +94,7 @@ describe("rules", () => {
   });
 
   it("show each problem the server found", () => {
-    expect(problemsOf({ problems: ["a", "b", 3] })).toEqual(["a", "b"]);
-    expect(problemsOf(null)).toEqual([]);
+    expect(policyProblemsOf({ problems: ["a", "b", 3] })).toEqual(["a", "b"]);
+    expect(policyProblemsOf(null)).toEqual([]);
   });
 });

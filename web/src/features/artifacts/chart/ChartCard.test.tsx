@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { type Reply, loopback } from "@/api/loopback";
+import { loopback, type Reply } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";

@@ -13,9 +13,9 @@ import { DownloadMenu } from "../DownloadMenu";
 import { Gone } from "../Gone";
 import { artifactQuery } from "../queries";
 import { ResultCard } from "../ResultCard";
-import { TableOfChart } from "./TableOfChart";
 import { ChartView } from "./ChartView";
 import { cleanSpec, SpecRefused, type CleanSpec } from "./cleanSpec";
+import { TableOfChart } from "./TableOfChart";
 
 interface ChartCardProps {
   artifactId: string;
@@ -70,7 +70,7 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
           <Gone error={query.error} onRetry={() => void query.refetch()} />
         </div>
       )}
-      {problem !== null && <Problem problem={problem} hasTable={tableId !== null} />}
+      {problem !== null && <ChartProblem problem={problem} hasTable={tableId !== null} />}
       {isTableShown && <TableOfChart tableId={tableId} title={title} />}
       {chart && !isTableShown && problem === null && (
         <ChartView chart={chart} label={title} onFailure={onFailure} />
@@ -82,7 +82,7 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
 /**
  * What the drawing library says of its failure is for nobody here: only our own refusals are told.
  */
-function Problem({ problem, hasTable }: { problem: unknown; hasTable: boolean }) {
+function ChartProblem({ problem, hasTable }: { problem: unknown; hasTable: boolean }) {
   const { t } = useTranslation("results");
   const isRefused = problem instanceof SpecRefused;
   return (

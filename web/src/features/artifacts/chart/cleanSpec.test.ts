@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { cleanSpec, SpecRefused, type Refusal } from "./cleanSpec";
+import { cleanSpec, SpecRefused, type SpecProblem } from "./cleanSpec";
 
 const VALUES = [
   { c0: "2021-01", c1: 40.6 },
@@ -16,7 +16,7 @@ const LINE = {
   },
 };
 
-function refusal(spec: unknown): Refusal | null {
+function refusal(spec: unknown): SpecProblem | null {
   try {
     cleanSpec(spec);
     return null;
@@ -94,7 +94,7 @@ describe("what the drawing does not need is left out", () => {
 });
 
 describe("what would make another drawing is refused", () => {
-  const hostile: [string, object, Refusal][] = [
+  const hostile: [string, object, SpecProblem][] = [
     ["a calculated field", { transform: [{ calculate: "alert(1)", as: "x" }] }, "expression"],
     ["a filter in words", { transform: [{ filter: "event.view.alert(1)" }] }, "expression"],
     ["one within another", { transform: [{ filter: { or: [{ not: "x()" }] } }] }, "expression"],

@@ -9,14 +9,14 @@ import type { Json, JsonObject } from "@/events/types";
 
 import { isObject } from "../previews";
 
-export type Refusal = "notASpec" | "tooLarge" | "noData" | "expression" | "ownData" | "mark";
+export type SpecProblem = "notASpec" | "tooLarge" | "noData" | "expression" | "ownData" | "mark";
 
 /** The specification cannot be drawn without what makes it dangerous. `path` says where. */
 export class SpecRefused extends Error {
   override readonly name = "SpecRefused";
 
   constructor(
-    readonly reason: Refusal,
+    readonly reason: SpecProblem,
     readonly path: string,
   ) {
     super(`${reason} at ${path}`);

@@ -13,12 +13,12 @@ import { Gone } from "../Gone";
 import { rowsQuery, type Artifact } from "../queries";
 import { SmallTable } from "../table/SmallTable";
 import { TableViewer } from "../table/TableViewer";
-import { howKey, readableExpression, rowsOf, windowAround } from "./evidence";
+import { evidenceRowsOf, howKey, readableExpression, windowAround } from "./evidence";
 
 export function FigureEvidence({ figure }: { figure: VerifiedFigure }) {
   const { t } = useTranslation("results");
   const [isOpen, setIsOpen] = useState(false);
-  const { offset, limit } = windowAround(rowsOf(figure)[0] ?? 0);
+  const { offset, limit } = windowAround(evidenceRowsOf(figure)[0] ?? 0);
   const query = useQuery(rowsQuery(figure.artifact_id, offset, limit));
   const artifact = query.data;
   return (
@@ -60,7 +60,7 @@ interface PlaceProps {
 function Place({ figure, artifact, offset }: PlaceProps) {
   const { t } = useTranslation("results");
   const names = artifact.columns.map((column) => column.name);
-  const rows = rowsOf(figure);
+  const rows = evidenceRowsOf(figure);
   const [row] = rows;
   const column = figure.column === undefined ? -1 : names.indexOf(figure.column);
   return (

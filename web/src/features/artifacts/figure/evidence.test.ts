@@ -4,7 +4,7 @@ import type { UnbackedFigure, VerifiedFigure } from "@/events/types";
 import { results as en } from "@/i18n/en/results";
 import { results as zh } from "@/i18n/zh/results";
 
-import { howKey, readableExpression, rowsOf, whyKey, windowAround } from "./evidence";
+import { howKey, readableExpression, evidenceRowsOf, whyKey, windowAround } from "./evidence";
 
 const FIGURE = { text: "5", value: "5", start: 0, end: 1, kind: "plain" };
 const verified = (more: Partial<VerifiedFigure>): VerifiedFigure => ({
@@ -74,9 +74,9 @@ describe("expressions", () => {
 
 describe("places", () => {
   test("a cell's row, or the rows of an expression", () => {
-    expect(rowsOf(verified({ row: 7, column: "sales" }))).toEqual([7]);
-    expect(rowsOf(verified({ expression: "s[4] - s[1] / s[4]" }))).toEqual([1, 4]);
-    expect(rowsOf(verified({ expression: "sum(s)" }))).toEqual([]);
+    expect(evidenceRowsOf(verified({ row: 7, column: "sales" }))).toEqual([7]);
+    expect(evidenceRowsOf(verified({ expression: "s[4] - s[1] / s[4]" }))).toEqual([1, 4]);
+    expect(evidenceRowsOf(verified({ expression: "sum(s)" }))).toEqual([]);
   });
 
   test("a row is fetched with its neighbours", () => {

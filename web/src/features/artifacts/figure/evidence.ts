@@ -58,14 +58,14 @@ function escaped(text: string): string {
 }
 
 /** The rows that an expression speaks of, counted from 0. */
-export function rowsOf(figure: VerifiedFigure): number[] {
+export function evidenceRowsOf(figure: VerifiedFigure): number[] {
   if (figure.row !== undefined) return [figure.row];
   const found = figure.expression?.matchAll(/\[(\d+(?:, \d+)*)\]/g) ?? [];
   const rows = [...found].flatMap((match) => (match[1] ?? "").split(", ").map(Number));
   return [...new Set(rows)].sort((one, two) => one - two);
 }
 
-export const AROUND = 2;
+const AROUND = 2;
 
 /** The rows to fetch so that a row is seen among its neighbours. */
 export function windowAround(row: number): { offset: number; limit: number } {

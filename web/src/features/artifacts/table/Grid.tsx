@@ -7,8 +7,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useCopy } from "@/components/ui/CopyButton";
 import { toast } from "@/components/ui/toast";
-import { useCopy } from "@/components/ui/useCopy";
 import type { Json } from "@/events/types";
 
 import { cellText, shownText } from "../cells";

@@ -22,18 +22,18 @@ const MOVES: Record<string, Move> = {
   "ctrl+End": (_, end) => end,
 };
 
-interface Key {
+interface ArrowKey {
   key: string;
   ctrlKey: boolean;
   metaKey: boolean;
 }
 
-function nameOf({ key, ctrlKey, metaKey }: Key): string {
+function nameOf({ key, ctrlKey, metaKey }: ArrowKey): string {
   return ctrlKey || metaKey ? `ctrl+${key}` : key;
 }
 
 /** The cell a key leads to; null: the key is not for moving. `end` is the last cell. */
-export function moved(at: CellPlace | null, key: Key, end: CellPlace): CellPlace | null {
+export function moved(at: CellPlace | null, key: ArrowKey, end: CellPlace): CellPlace | null {
   const move = MOVES[nameOf(key)];
   if (!move || end.row < 0 || end.column < 0) return null;
   if (at === null) return { row: 0, column: 0 };
@@ -46,7 +46,7 @@ export type CellAct = "open" | "sort" | "copy";
 const ACTS: Record<string, CellAct> = { Enter: "open", s: "sort", "ctrl+c": "copy" };
 
 /** What a key does with the cell; null: nothing, the key is the browser's. */
-export function actOf(key: Key): CellAct | null {
+export function actOf(key: ArrowKey): CellAct | null {
   return ACTS[nameOf(key)] ?? null;
 }
 

@@ -1,27 +1,27 @@
 import { describe, expect, test } from "vitest";
 
-import { columnWidth, fullPage, PAGE_SIZE, pagesFor, placeOf } from "./paging";
+import { columnWidth, fullPage, ROWS_PAGE_SIZE, pagesFor, placeOf } from "./paging";
 
 describe("pagesFor", () => {
   test("rows within one page need that page", () => {
     expect(pagesFor(0, 30, 1000)).toEqual([0]);
-    expect(pagesFor(PAGE_SIZE, 2 * PAGE_SIZE - 1, 1000)).toEqual([1]);
+    expect(pagesFor(ROWS_PAGE_SIZE, 2 * ROWS_PAGE_SIZE - 1, 1000)).toEqual([1]);
   });
 
   test("rows across a border need both pages", () => {
-    expect(pagesFor(PAGE_SIZE - 1, PAGE_SIZE, 1000)).toEqual([0, 1]);
+    expect(pagesFor(ROWS_PAGE_SIZE - 1, ROWS_PAGE_SIZE, 1000)).toEqual([0, 1]);
   });
 
   test("nothing is asked for beyond the last row", () => {
-    expect(pagesFor(190, 900, PAGE_SIZE + 1)).toEqual([0, 1]);
+    expect(pagesFor(190, 900, ROWS_PAGE_SIZE + 1)).toEqual([0, 1]);
     expect(pagesFor(0, 30, 0)).toEqual([]);
   });
 
   test("every row is on the page that its range asks for", () => {
-    for (const row of [0, 1, PAGE_SIZE - 1, PAGE_SIZE, 12_345]) {
+    for (const row of [0, 1, ROWS_PAGE_SIZE - 1, ROWS_PAGE_SIZE, 12_345]) {
       const { page, at } = placeOf(row);
       expect(pagesFor(row, row, 1_000_000)).toEqual([page]);
-      expect(page * PAGE_SIZE + at).toBe(row);
+      expect(page * ROWS_PAGE_SIZE + at).toBe(row);
     }
   });
 });

@@ -3,7 +3,7 @@
  */
 
 /** Rows of one request; the server gives at most 1,000. */
-export const PAGE_SIZE = 200;
+export const ROWS_PAGE_SIZE = 200;
 
 /**
  * Rows in the grid. Browsers cannot lay out more: an element has at most some 17 million pixels.
@@ -12,14 +12,14 @@ export const MAX_ROWS = 500_000;
 
 /** The pages that hold the rows `first` to `last`, both included. */
 export function pagesFor(first: number, last: number, total: number): number[] {
-  const from = Math.max(0, Math.floor(first / PAGE_SIZE));
-  const to = Math.floor(Math.min(last, total - 1) / PAGE_SIZE);
+  const from = Math.max(0, Math.floor(first / ROWS_PAGE_SIZE));
+  const to = Math.floor(Math.min(last, total - 1) / ROWS_PAGE_SIZE);
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);
 }
 
 /** The place of a row: its page, and its number there. */
 export function placeOf(row: number): { page: number; at: number } {
-  return { page: Math.floor(row / PAGE_SIZE), at: row % PAGE_SIZE };
+  return { page: Math.floor(row / ROWS_PAGE_SIZE), at: row % ROWS_PAGE_SIZE };
 }
 
 /**

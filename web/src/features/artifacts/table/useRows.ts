@@ -7,7 +7,7 @@ import type { Json } from "@/events/types";
 import { pageQuery, type Sort } from "../queries";
 import { pagesFor, placeOf } from "./paging";
 
-export interface RowsInView {
+interface RowsInView {
   /** undefined: on its way. */
   rowAt: (row: number) => Json[] | undefined;
   error: unknown;

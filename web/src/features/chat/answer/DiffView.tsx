@@ -1,12 +1,10 @@
-/** What changed in a file, line by line. */
+/** A unified diff line by line. */
 
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/ui/Button";
 import { formatNumber } from "@/lib/format";
-
-import { diffLines, type DiffLine } from "./diff";
 
 const FEW = 200;
 
@@ -18,6 +16,7 @@ const LOOKS: Record<DiffLine["kind"], string> = {
   note: "text-muted italic",
 };
 
+/** What changed in a file, line by line. */
 export function DiffView({ diff, path }: { diff: string; path: string }) {
   const { t } = useTranslation("answer");
   const [isWhole, setIsWhole] = useState(false);
@@ -46,4 +45,21 @@ export function DiffView({ diff, path }: { diff: string; path: string }) {
       )}
     </div>
   );
+}
+
+type DiffLine = { kind: "added" | "removed" | "place" | "same" | "note"; text: string };
+
+/** The lines of a diff; the names of the two files are left out, they stand above it. */
+export function diffLines(diff: string): DiffLine[] {
+  const lines = diff.split("\n");
+  const isHeaded = lines[0]?.startsWith("--- ") === true && lines[1]?.startsWith("+++ ") === true;
+  return lines.slice(isHeaded ? 2 : 0).map(lineOf);
+}
+
+function lineOf(line: string): DiffLine {
+  if (line.startsWith("@@")) return { kind: "place", text: line };
+  if (line.startsWith("+")) return { kind: "added", text: line };
+  if (line.startsWith("-")) return { kind: "removed", text: line };
+  if (line.startsWith("[")) return { kind: "note", text: line };
+  return { kind: "same", text: line };
 }

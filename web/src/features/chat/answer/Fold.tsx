@@ -1,11 +1,10 @@
-/** A line that opens to more. What is inside is rendered only while it is open. */
+/** Content that is opened and closed; it stays so while its turn is out of sight. */
 
 import { ChevronRight } from "lucide-react";
-import { useId, type ReactNode } from "react";
+import { useId, useState, type ReactNode } from "react";
 
 import { classes } from "@/lib/classes";
 
-import { useOpen } from "./openState";
 import { useTurn } from "./turnContext";
 
 interface FoldProps {
@@ -19,6 +18,7 @@ interface FoldProps {
   children: ReactNode;
 }
 
+/** A line that opens to more. What is inside is rendered only while it is open. */
 export function Fold({ id, title, isOpenByItself, actions, className, children }: FoldProps) {
   const bodyId = useId();
   const { turnId } = useTurn();
@@ -47,4 +47,16 @@ export function Fold({ id, title, isOpenByItself, actions, className, children }
       {isOpen && <div id={bodyId}>{children}</div>}
     </div>
   );
+}
+
+const chosen = new Map<string, boolean>();
+
+/** Whether a part is open: as chosen, otherwise as it is by itself. */
+function useOpen(id: string, isOpenByItself: boolean): [boolean, (isOpen: boolean) => void] {
+  const [, setCount] = useState(0);
+  const choose = (isOpen: boolean) => {
+    chosen.set(id, isOpen);
+    setCount((count) => count + 1);
+  };
+  return [chosen.get(id) ?? isOpenByItself, choose];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { diffLines } from "./diff";
+import { diffLines } from "./DiffView";
 
 describe("diffLines", () => {
   it("tells added from removed lines and leaves out the files' names", () => {

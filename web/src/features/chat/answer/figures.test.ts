@@ -5,12 +5,12 @@ import { newTurn } from "@/events/history";
 import type { Turn } from "@/events/state";
 import type { Figures, RunEvent } from "@/events/types";
 
-import { figuresByPart } from "./figures";
+import { figuresByPart } from "./segments";
 
 function answered(...said: [agent: string | null, text: string][]): Turn {
   const events = said.map(([agent, content], at): RunEvent => ({
     event_type: "text",
-    data: { content, is_final: true, agent },
+    data: { content, is_final: true, is_main: agent === null, agent },
     timestamp: at,
     seq: at + 1,
     run_id: "run",

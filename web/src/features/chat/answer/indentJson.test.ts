@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { indentJson } from "./indentJson";
+import { indentJson } from "./values";
 
 describe("indentJson", () => {
   it("lays out any JSON as usual", () => {

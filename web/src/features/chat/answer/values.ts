@@ -1,11 +1,9 @@
-/** Arguments and results of tools in a form that people can read. Pure. */
+/** Arguments and results of tools as they are shown. Pure. */
 
 import type { Json, JsonObject } from "@/events/types";
 import { own } from "@/lib/own";
 
-import { indentJson } from "./indentJson";
-
-export interface ShownValue {
+interface ShownValue {
   text: string;
   language: string;
 }
@@ -27,7 +25,7 @@ function laidOut(value: Json): ShownValue {
   return { text: JSON.stringify(value, null, 2), language: "json" };
 }
 
-export interface CodeArgument {
+interface CodeArgument {
   name: string;
   code: string;
   language: string;
@@ -49,7 +47,7 @@ const CODE_OF_TOOL: Readonly<Record<string, Readonly<Record<string, string>>>> =
   query_artifact: { query: "sql" },
 };
 
-export interface ShownArguments {
+interface ShownArguments {
   code: CodeArgument[];
   /** Texts of several lines, such as a file's content. */
   texts: { name: string; text: string }[];
@@ -118,4 +116,36 @@ export function cut(text: string, lines: number, characters: number): string {
     .slice(0, lines)
     .join("\n");
   return few.length > characters ? few.slice(0, characters) : few;
+}
+
+const DEEPEST = 50; // levels; what lies deeper is not moved further to the right
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
+
+/**
+ * The end of a line and the spaces of the next, by depth: made once, a deep text has many lines.
+ */
+const LINES = Array.from({ length: DEEPEST + 1 }, (_, depth) => `\n${"  ".repeat(depth)}`);
+
+/** Valid JSON with a line for each value. */
+export function indentJson(json: string): string {
+  const tokens = json.match(TOKEN) ?? [];
+  const out: string[] = [];
+  let depth = 0;
+  const line = () => LINES[Math.min(depth, DEEPEST)] ?? "\n";
+  tokens.forEach((token, at) => {
+    if (token === "{" || token === "[") {
+      depth += 1;
+      const isEmpty = tokens[at + 1] === "}" || tokens[at + 1] === "]";
+      out.push(token, isEmpty ? "" : line());
+    } else if (token === "}" || token === "]") {
+      depth -= 1;
+      const isEmpty = tokens[at - 1] === "{" || tokens[at - 1] === "[";
+      out.push(isEmpty ? "" : line(), token);
+    } else if (token === ",") {
+      out.push(token, line());
+    } else {
+      out.push(token === ":" ? ": " : token);
+    }
+  });
+  return out.join("");
 }

@@ -10,10 +10,8 @@ import type { DecisionType } from "@/events/types";
 import { Arguments } from "../Arguments";
 import { Fold } from "../Fold";
 import { useTurn } from "../turnContext";
-import { approvalWords, toolWords } from "../toolWords";
-import { approvedHow } from "./kinds";
-import { removeStanding } from "./standing";
-import { useStandingKinds } from "./useStandingKinds";
+import { approvalWords, toolWords } from "../words";
+import { approvedHow, removeStanding, useStandingKinds } from "./standing";
 
 const LOOKS: Record<DecisionType, { icon: LucideIcon; look: string }> = {
   approve: { icon: CircleCheck, look: "text-good" },

@@ -8,7 +8,7 @@
 import type { Json, JsonObject } from "@/events/types";
 import { own } from "@/lib/own";
 
-export type FieldKind =
+type FieldKind =
   "text" | "longText" | "number" | "integer" | "yesNo" | "choice" | "choices" | "json";
 
 export interface FormField {
@@ -37,7 +37,7 @@ export type FieldProblem =
   | "tooLong"
   | "notJson";
 
-export type ReadForm =
+type ReadForm =
   { args: JsonObject; problems: null } | { args: null; problems: Record<string, FieldProblem> };
 
 const INPUT_TYPES: Readonly<Record<string, FormField["inputType"]>> = {
@@ -47,7 +47,7 @@ const INPUT_TYPES: Readonly<Record<string, FormField["inputType"]>> = {
 };
 
 /** The fields of a call: those of its schema, then arguments that the schema does not name. */
-export function formFields(schema: JsonObject | undefined, args: JsonObject): FormField[] {
+export function formFields(schema: JsonObject | null | undefined, args: JsonObject): FormField[] {
   const properties = objectOf(schema?.["properties"]);
   const required = new Set(Array.isArray(schema?.["required"]) ? schema["required"] : []);
   const extra = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));

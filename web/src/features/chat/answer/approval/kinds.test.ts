@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { ApprovalPart } from "@/events/state";
 
-import { standingKind } from "./kinds";
+import { standingKind } from "./standing";
 
 function asked(kind: string | undefined, more: Partial<ApprovalPart> = {}): ApprovalPart {
   return {

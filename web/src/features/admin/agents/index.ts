@@ -1,3 +1,0 @@
-/** The section about agents that the administration lists. */
-
-export { AgentsSection } from "./AgentsSection";

@@ -1,3 +1,0 @@
-/** The section about skills that the administration lists. */
-
-export { SkillsSection } from "./SkillsSection";
