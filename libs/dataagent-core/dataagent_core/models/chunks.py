@@ -1,8 +1,8 @@
-"""Pieces of a model's answer as LangChain wants them, made cheaply.
+"""Builds the chunks of a model's answer cheaply.
 
 Building a validated `AIMessageChunk` costs four times as much as filling in a copy of an empty one,
-and a streamed answer is made of hundreds. What goes in here is our own text, so there is nothing
-to validate; the tests compare each kind with its validated twin. Pure. Used by the models here.
+and a streamed answer is made of hundreds. The text comes from our own models, so there is nothing
+to validate; the tests compare each kind with its validated twin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REASONING: Final = "reasoning_content"
 """Where a model's thinking stands in `additional_kwargs`, as OpenAI-compatible servers name it."""
 
 Piece = str | ChatGenerationChunk
-"""Of an answer: plain text, or anything else as LangChain wants it."""
+"""A piece of an answer: plain text, or anything else as LangChain's chunk."""
 
 _EMPTY_MESSAGE: Final[dict[str, Any]] = dict(vars(AIMessageChunk(content="")))
 _EMPTY_GENERATION: Final[dict[str, Any]] = dict(
@@ -31,7 +31,7 @@ _set = object.__setattr__
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """What one chunk says about a tool call: its name and id once, then more of its arguments."""
+    """A part of a tool call: its name and id once, then more of its arguments."""
 
     index: int
     call_id: str | None
