@@ -52,7 +52,7 @@ class ChunkJoiner:
         self._calls = _Calls()
 
     def join(self, chunks: Sequence[ChatGenerationChunk]) -> list[ChatGenerationChunk]:
-        """The same content in as few chunks as can be. The chunks given are used up."""
+        """The same content in as few chunks as possible. The given chunks are used up."""
         if len(chunks) == 1:
             self._calls.see(chunks[0])
             return list(chunks)
@@ -70,7 +70,7 @@ class ChunkJoiner:
         return joined
 
     def _kind(self, chunk: ChatGenerationChunk) -> int:
-        """What a chunk may be added to: only its own kind, or nothing."""
+        """The kind of a chunk; only chunks of one kind are joined."""
         message = chunk.message
         is_clear = self._calls.see(chunk)
         if not isinstance(message, AIMessageChunk) or chunk.generation_info or not is_clear:
@@ -92,7 +92,7 @@ def _may_follow(run_kind: int, kind: int) -> bool:
 
 
 class _Calls:
-    """Which tool call an index stands for.
+    """The tool calls that indexes stand for.
 
     Arguments are appended to the call with the same index. A server that gives several calls one
     index makes the sum depend on the order of adding, so from there on nothing is joined.
@@ -103,7 +103,7 @@ class _Calls:
         self._is_clear = True
 
     def see(self, chunk: ChatGenerationChunk) -> bool:
-        """Note the calls in a chunk; whether every index so far has had one id."""
+        """Note the calls in a chunk; return whether every index so far has had one id."""
         calls = cast(AIMessageChunk, chunk.message).tool_call_chunks if _has_calls(chunk) else ()
         for call in calls:
             call_id = call.get("id")
@@ -122,13 +122,13 @@ def _text_joined(chunks: Iterable[ChatGenerationChunk]) -> Iterable[ChatGenerati
     texts: list[str] = []
     for chunk in chunks:
         if first is not None and _goes_on(first, chunk):
-            texts.append(cast(str, chunk.message.content))  # _is_plain has looked
+            texts.append(cast(str, chunk.message.content))  # checked by _is_plain
             continue
         if first is not None:
             yield _with_text(first, texts)
             first = None
         if _is_plain(chunk):
-            first, texts = chunk, [cast(str, chunk.message.content)]  # _is_plain has looked
+            first, texts = chunk, [cast(str, chunk.message.content)]  # checked by _is_plain
         else:
             yield chunk
     if first is not None:
@@ -144,7 +144,7 @@ def _goes_on(first: ChatGenerationChunk, chunk: ChatGenerationChunk) -> bool:
 
 
 def _is_plain(chunk: ChatGenerationChunk) -> bool:
-    """Whether a chunk holds a string and nothing else that counts."""
+    """Whether a chunk is plain text."""
     message = chunk.message
     return (
         type(message) is AIMessageChunk
@@ -159,7 +159,7 @@ def _is_plain(chunk: ChatGenerationChunk) -> bool:
 
 
 def _with_text(first: ChatGenerationChunk, texts: list[str]) -> ChatGenerationChunk:
-    """`first`, holding all texts. It is ours: nothing before the callbacks keeps a chunk."""
+    """`first` with all texts. It may be changed: nothing before the callbacks refers to it."""
     if len(texts) > 1:
         text = "".join(texts)
         first.message.content = text
@@ -188,7 +188,7 @@ def _sum(run: list[ChatGenerationChunk]) -> ChatGenerationChunk:
 
 
 def _is_text_and_its_end(text: ChatGenerationChunk, end: ChatGenerationChunk) -> bool:
-    """Whether an answer is just text, and what ends it says none: most answers are."""
+    """Whether these are a plain text and an end without text, as in most answers."""
     message = end.message
     return (
         _is_plain(text)
@@ -208,9 +208,9 @@ _FOR_TRACING = {"ls_structured_output_format", "structured_output_format"}
 
 
 class TextWindow:
-    """How long text may wait: longer while many answers stream at once, up to a limit.
+    """How long text waits to be merged: longer while many answers stream at once, up to a limit.
 
-    A reader cannot tell twenty pieces a second from fifty; a full process can.
+    A reader does not notice whether text comes twenty or fifty times a second; a busy process does.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ def _no_window() -> float:
 
 @contextmanager
 def _count_stream(window: Window) -> Generator[None]:
-    """One more answer streams while this is open, if the window wants to know."""
+    """Count an answer that streams, if the window depends on it."""
     if not isinstance(window, TextWindow):
         yield
         return
@@ -251,8 +251,8 @@ def _count_stream(window: Window) -> Generator[None]:
 def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
     """A copy of `model` that streams at most about one chunk in each window.
 
-    `window_seconds` may be a function, asked again for each window. One that is 0 at the start
-    of an answer merges nothing. A model that cannot stream is returned as it is.
+    `window_seconds` may be a function, called again for each window. If it is 0 at the start of an
+    answer, nothing is merged. A model that cannot stream is returned as it is.
     """
     if not _can_stream(type(model)):
         return model
@@ -263,7 +263,7 @@ def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseCh
 
 
 def with_answer_stream(model: BaseChatModel) -> BaseChatModel:
-    """The same model in a form whose answers can be streamed: what changes in one is in both."""
+    """A model whose answers can be streamed and which shares all of its state with `model`."""
     if isinstance(model, _Merging) or not _can_stream(type(model)):
         return model
     same = _merging_copy(model)
@@ -289,7 +289,7 @@ def _can_stream(kind: type[BaseChatModel]) -> bool:
 
 
 class _ThreadPromptValue(PromptValue):
-    """A thread as a model's input, passed on as it is."""
+    """A thread as a model's input, without a copy."""
 
     thread: Any  # a Thread; Pydantic would make a list of it
 
@@ -303,7 +303,7 @@ class _ThreadPromptValue(PromptValue):
 
 
 class _Merging:
-    """What a merging model does differently. Stands before the provider's class."""
+    """Overrides of a merging model. Stands before the provider's class."""
 
     __slots__ = ()
 
@@ -314,16 +314,16 @@ class _Merging:
 
     async def ainvoke(
         self,
-        input: Any,  # noqa: A002 LangChain's name; what a model takes
+        input: Any,  # noqa: A002 LangChain's name
         config: RunnableConfig | None = None,
         *,
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """As LangChain's; a call that no callback follows is made without preparing any."""
+        """As LangChain's; without callbacks, none are prepared."""
         given = ensure_config(config)
         own = cast(BaseChatModel, self).callbacks
-        if own or _is_followed(given) or kwargs.keys() & _FOR_TRACING:
+        if own or _has_callbacks(given) or kwargs.keys() & _FOR_TRACING:
             return await cast(Any, super()).ainvoke(input, given, stop=stop, **kwargs)
         messages = _normalized(self._convert_input(input).to_messages())
         manager = AsyncCallbackManagerForLLMRun(
@@ -334,7 +334,7 @@ class _Merging:
             metadata=given.get("metadata"),
         )
         answer = self._agenerate_with_cache(messages, stop, manager, **kwargs)
-        result = await asyncio.create_task(answer)  # else each chunk passes all that waits for it
+        result = await asyncio.create_task(answer)  # else each chunk resumes all awaiters
         return cast(AIMessage, result.generations[0].message)
 
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
@@ -351,7 +351,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # not handed down: callbacks see merged chunks only
+        run_manager: Any = None,  # not passed on: callbacks get merged chunks only
         **kwargs: Any,
     ) -> Chunks:
         window: Window = vars(self).get(_WINDOW, _no_window)
@@ -375,7 +375,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # as LangChain hands it on
+        run_manager: Any = None,  # LangChain's
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate_with_cache  # LangChain's
@@ -386,7 +386,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # the provider's class says what it wants here
+        run_manager: Any = None,  # of the provider's class
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate  # of the provider's class, unknown here
@@ -395,12 +395,12 @@ class _Merging:
 
 
 def _normalized(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Content blocks in LangChain's own form, by its own function, which is `tuning.py`'s too."""
+    """Content blocks in LangChain's own form, by its own function."""
     return cast(Any, chat_models)._normalize_messages(messages)  # private
 
 
-def _is_followed(config: RunnableConfig) -> bool:
-    """Whether someone's callbacks wait for what happens; outside of a graph that is not known."""
+def _has_callbacks(config: RunnableConfig) -> bool:
+    """Whether callbacks follow the call; outside of a graph that is not known."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager) or config.get("run_id") is not None:
         return True
@@ -417,7 +417,7 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
 async def _written(
     source: AsyncGenerator[ChatGenerationChunk], answer: AnswerStream
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """Write each chunk to the run's stream as it comes; hand all of them on at the end, joined."""
+    """Write each chunk to the run's stream as it comes; yield them joined at the end."""
     chunks: list[ChatGenerationChunk] = []
     async with aclosing(source):
         async for chunk in source:
@@ -452,7 +452,7 @@ def _with_joined_text(pieces: Iterable[Piece]) -> list[ChatGenerationChunk]:
 async def merge_stream(
     source: AsyncGenerator[Piece], window: Window
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """What `source` yields, joined so that about one chunk comes in each window.
+    """Merge what `source` yields so that about one chunk comes in each window.
 
     A task of its own reads the source, so that a chunk costs an append and no switch between
     tasks. An error of the source is raised after what came before it. When this generator is
@@ -489,7 +489,7 @@ async def _pump(source: AsyncGenerator[Piece], arrived: _Arrivals) -> None:
 
 
 class _Arrivals:
-    """Pieces that arrived and were not handed on yet. One task puts, one takes."""
+    """Pieces that arrived and were not taken yet. One task puts, one takes."""
 
     __slots__ = ("_is_ended", "_loop", "_pieces", "_taker", "_timer", "error", "window_ends")
 
@@ -503,19 +503,19 @@ class _Arrivals:
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, piece: Piece) -> None:
-        """Add a piece. The first one of a window sees to it that the taker wakes at its end."""
+        """Add a piece. The first one of a window wakes the taker at its end."""
         self._pieces.append(piece)
         if self._taker is not None and self._timer is None:
             self._wake_in_time()
 
     def end(self, error: BaseException | None) -> None:
-        """Nothing more will come."""
+        """Note that nothing more will arrive."""
         self.error = error
         self._is_ended = True
         self._wake()
 
     async def take(self) -> list[Piece]:
-        """All that is here once the window is over or all has come; empty if nothing is left."""
+        """All pieces once the window is over or the source has ended; empty at the end."""
         if not self._is_ended and not (self._pieces and self._loop.time() >= self.window_ends):
             await self._sleep()
         pieces, self._pieces = self._pieces, []
