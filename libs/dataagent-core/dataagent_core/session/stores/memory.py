@@ -86,13 +86,13 @@ class MemorySessionStore(ConversationStore):
 
     async def update(self, session: Session) -> None:
         """As `SessionStore.update`."""
-        kept = self._data.visible(session.session_id)
-        if kept is None:
+        stored = self._data.visible(session.session_id)
+        if stored is None:
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
-        kept.title = session.title
-        kept.state = deepcopy(session.state)
-        kept.metadata = deepcopy(session.metadata)
-        kept.last_active = session.last_active
+        stored.title = session.title
+        stored.state = deepcopy(session.state)
+        stored.metadata = deepcopy(session.metadata)
+        stored.last_active = session.last_active
 
     async def touch(self, session_id: str) -> None:
         """As `ConversationStore.touch`."""
