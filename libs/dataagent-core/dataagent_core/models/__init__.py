@@ -1,7 +1,6 @@
-"""Chat models by name, and what wraps each of them.
+"""Chat models by name.
 
-`scripted` needs no network, `openai_compatible` speaks to any OpenAI-compatible endpoint, `merge`
-wraps every model. Nothing else is imported here, so that a program pays only for the model it uses.
+Only the factory is imported here, so that a program loads only the model it uses.
 """
 
 from dataagent_core.models.factory import close_model, create_model

@@ -20,7 +20,7 @@ Piece = str | ChatGenerationChunk
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """What one chunk says about a tool call: its name and id once, then more of its arguments."""
+    """A part of a tool call: its name and id once, then more of its arguments."""
 
     index: int
     call_id: str | None

@@ -1,4 +1,4 @@
-"""Directives in a user's message, for tests and load: what the model named `scripted` obeys.
+"""Directives in a user's message, which the model named `scripted` follows in tests and load.
 
 One a line:
 
@@ -10,10 +10,9 @@ One a line:
     !fail [recoverable]               break
 
 A tool line ends the model's turn, so tool lines in a row are called one after another. A message
-without directives is echoed; one that asks for a summary of a conversation gets one. Where the
-model stands is counted from the tool results after the user's message and nothing else is
-remembered: the script goes on after a restart or a resume.
-Pure. Played by `scripted.py`.
+without directives is echoed; one that asks for a summary of a conversation gets one. The position
+in the script is counted from the tool results after the user's message, so it continues after a
+restart or a resume.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _AFTER_TOOLS: Final = "Done."
 
 
 class _BadDirective(ValueError):
-    """A directive that cannot be obeyed; the model says so instead."""
+    """A directive that cannot be followed; the model answers with the reason."""
 
 
 def next_turn(messages: Sequence[BaseMessage]) -> Turn:
-    """The turn that the conversation asks for now."""
+    """The next turn of the conversation."""
     asked, results = _since_the_user(messages)
     if (summary := summary_of(asked)) is not None:
         return [Say(summary)]

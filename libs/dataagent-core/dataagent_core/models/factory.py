@@ -1,15 +1,15 @@
-"""Chat models by name: the one place that knows which name means which class.
+"""Creates chat models by name: the one place that maps names to classes.
 
     offline                 no network; answers by rule (the package `dataagent-offline`)
-    scripted                obeys directives in the user's message (`models/scripted.py`)
+    scripted                follows directives in the user's message (`models/scripted.py`)
     openai:MODEL            our own client for any OpenAI-compatible endpoint (OPENAI_BASE_URL)
     langchain-openai:MODEL  the same through langchain-openai and OpenAI's SDK
     anthropic:MODEL         through langchain-anthropic
-    NAME or NAME:MODEL      what an installed package offers as an entry point `dataagent.models`
-    PROVIDER:MODEL          whatever LangChain's `init_chat_model` knows
+    NAME or NAME:MODEL      an entry point `dataagent.models` of an installed package
+    PROVIDER:MODEL          any provider of LangChain's `init_chat_model`
 
-An entry point names a function of (model name, settings) that gives a `BaseChatModel`. Every model
-streams through `models/merge.py`. Packages are imported when a name asks for them and not before.
+An entry point names a function of (model name, settings) that returns a `BaseChatModel`. Every
+model streams through `models/merge.py`. Packages are imported when their name is used.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FAMILIES: Final = (
     (("gpt-", "chatgpt", "o1", "o3", "o4"), "openai"),
     (("claude",), "anthropic"),
 )
-"""Names that say whose they are without saying so."""
+"""Prefixes of model names, and the provider they mean."""
 
 
 def create_model(name: str, settings: Settings) -> BaseChatModel:
-    """Make the chat model of this name, with keys and limits from `settings`.
+    """Create the chat model of this name, with keys and limits from `settings`.
 
     Raises:
         Misconfigured: no such model, or its package or key is missing; the message says what to do.
@@ -53,7 +53,7 @@ def create_model(name: str, settings: Settings) -> BaseChatModel:
 
 
 async def close_model(model: BaseChatModel) -> None:
-    """Close a model's connections on this loop, if it is one that keeps them."""
+    """Close a model's connections on this loop, if it has some."""
     close = getattr(model, "aclose", None)
     if close is not None:
         await close()

@@ -1,9 +1,8 @@
-"""What went wrong at a model's provider, in our words.
+"""Translates the errors of model providers into ours.
 
 A provider's SDK, LangChain and HTTP each have their own errors. Here they become `ModelUnavailable`
 (trying again may help) or `ModelRefused` (it will not), with a message that is fit for a user and
-holds no key. An error that is none of theirs passes through: it is a bug, not an outage.
-Used by `merge.py` for every model and by `openai_transport.py`.
+contains no key. Any other error passes through: it is a bug, not an outage.
 """
 
 from __future__ import annotations

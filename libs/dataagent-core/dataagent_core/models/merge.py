@@ -48,7 +48,7 @@ class ChunkJoiner:
         self._calls = _Calls()
 
     def join(self, chunks: Sequence[ChatGenerationChunk]) -> list[ChatGenerationChunk]:
-        """The same content in as few chunks as can be. The chunks given are used up."""
+        """The same content in as few chunks as possible. The given chunks are used up."""
         if len(chunks) == 1:
             self._calls.see(chunks[0])
             return list(chunks)
@@ -66,7 +66,7 @@ class ChunkJoiner:
         return joined
 
     def _kind(self, chunk: ChatGenerationChunk) -> int:
-        """What a chunk may be added to: only its own kind, or nothing."""
+        """The kind of a chunk; only chunks of one kind are joined."""
         message = chunk.message
         is_clear = self._calls.see(chunk)
         if not isinstance(message, AIMessageChunk) or chunk.generation_info or not is_clear:
@@ -88,7 +88,7 @@ def _may_follow(run_kind: int, kind: int) -> bool:
 
 
 class _Calls:
-    """Which tool call an index stands for.
+    """The tool calls that indexes stand for.
 
     Arguments are appended to the call with the same index. A server that gives several calls one
     index makes the sum depend on the order of adding, so from there on nothing is joined.
@@ -99,7 +99,7 @@ class _Calls:
         self._is_clear = True
 
     def see(self, chunk: ChatGenerationChunk) -> bool:
-        """Note the calls in a chunk; whether every index so far has had one id."""
+        """Note the calls in a chunk; return whether every index so far has had one id."""
         calls = cast(AIMessageChunk, chunk.message).tool_call_chunks if _has_calls(chunk) else ()
         for call in calls:
             call_id = call.get("id")
@@ -118,13 +118,13 @@ def _text_joined(chunks: Iterable[ChatGenerationChunk]) -> Iterable[ChatGenerati
     texts: list[str] = []
     for chunk in chunks:
         if first is not None and _goes_on(first, chunk):
-            texts.append(cast(str, chunk.message.content))  # _is_plain has looked
+            texts.append(cast(str, chunk.message.content))  # checked by _is_plain
             continue
         if first is not None:
             yield _with_text(first, texts)
             first = None
         if _is_plain(chunk):
-            first, texts = chunk, [cast(str, chunk.message.content)]  # _is_plain has looked
+            first, texts = chunk, [cast(str, chunk.message.content)]  # checked by _is_plain
         else:
             yield chunk
     if first is not None:
@@ -140,7 +140,7 @@ def _goes_on(first: ChatGenerationChunk, chunk: ChatGenerationChunk) -> bool:
 
 
 def _is_plain(chunk: ChatGenerationChunk) -> bool:
-    """Whether a chunk holds a string and nothing else that counts."""
+    """Whether a chunk is plain text."""
     message = chunk.message
     return (
         type(message) is AIMessageChunk
@@ -155,7 +155,7 @@ def _is_plain(chunk: ChatGenerationChunk) -> bool:
 
 
 def _with_text(first: ChatGenerationChunk, texts: list[str]) -> ChatGenerationChunk:
-    """`first`, holding all texts. It is ours: nothing before the callbacks keeps a chunk."""
+    """`first` with all texts. It may be changed: nothing before the callbacks refers to it."""
     if len(texts) > 1:
         text = "".join(texts)
         first.message.content = text
@@ -184,7 +184,7 @@ def _sum(run: list[ChatGenerationChunk]) -> ChatGenerationChunk:
 
 
 def _is_text_and_its_end(text: ChatGenerationChunk, end: ChatGenerationChunk) -> bool:
-    """Whether an answer is just text, and what ends it says none: most answers are."""
+    """Whether these are a plain text and an end without text, as in most answers."""
     message = end.message
     return (
         _is_plain(text)
@@ -203,9 +203,9 @@ _IDENTITY = ("__module__", "__qualname__", "__doc__")
 
 
 class TextWindow:
-    """How long text may wait: longer while many answers stream at once, up to a limit.
+    """How long text waits to be merged: longer while many answers stream at once, up to a limit.
 
-    A reader cannot tell twenty pieces a second from fifty; a full process can.
+    A reader does not notice whether text comes twenty or fifty times a second; a busy process does.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ def _no_window() -> float:
 
 @contextmanager
 def _count_stream(window: Window) -> Generator[None]:
-    """One more answer streams while this is open, if the window wants to know."""
+    """Count an answer that streams, if the window depends on it."""
     if not isinstance(window, TextWindow):
         yield
         return
@@ -246,8 +246,8 @@ def _count_stream(window: Window) -> Generator[None]:
 def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
     """A copy of `model` that streams at most about one chunk in each window.
 
-    `window_seconds` may be a function, asked again for each window. One that is 0 at the start
-    of an answer merges nothing. A model that cannot stream is returned as it is.
+    `window_seconds` may be a function, called again for each window. If it is 0 at the start of an
+    answer, nothing is merged. A model that cannot stream is returned as it is.
     """
     if not _can_stream(type(model)):
         return model
@@ -258,7 +258,7 @@ def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseCh
 
 
 def with_answer_stream(model: BaseChatModel) -> BaseChatModel:
-    """The same model in a form whose answers can be streamed: what changes in one is in both."""
+    """A model whose answers can be streamed and which shares all of its state with `model`."""
     if isinstance(model, _Merging) or not _can_stream(type(model)):
         return model
     same = _merging_copy(model)
@@ -284,7 +284,7 @@ def _can_stream(kind: type[BaseChatModel]) -> bool:
 
 
 class _ThreadPromptValue(PromptValue):
-    """A thread as a model's input, passed on as it is."""
+    """A thread as a model's input, without a copy."""
 
     thread: Any  # a Thread; Pydantic would make a list of it
 
@@ -298,7 +298,7 @@ class _ThreadPromptValue(PromptValue):
 
 
 class _Merging:
-    """What a merging model does differently. Stands before the provider's class."""
+    """Overrides of a merging model. Stands before the provider's class."""
 
     __slots__ = ()
 
@@ -321,7 +321,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # not handed down: callbacks see merged chunks only
+        run_manager: Any = None,  # not passed on: callbacks get merged chunks only
         **kwargs: Any,
     ) -> Chunks:
         window: Window = vars(self).get(_WINDOW, _no_window)
@@ -345,7 +345,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # as LangChain hands it on
+        run_manager: Any = None,  # LangChain's
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate_with_cache  # LangChain's
@@ -356,7 +356,7 @@ class _Merging:
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,  # the provider's class says what it wants here
+        run_manager: Any = None,  # of the provider's class
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate  # of the provider's class, unknown here
@@ -374,7 +374,7 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
 async def _written(
     source: AsyncGenerator[ChatGenerationChunk], answer: AnswerStream
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """Write each chunk to the run's stream as it comes; hand all of them on at the end, joined."""
+    """Write each chunk to the run's stream as it comes; yield them joined at the end."""
     chunks: list[ChatGenerationChunk] = []
     async with aclosing(source):
         async for chunk in source:
@@ -409,7 +409,7 @@ def _with_joined_text(pieces: Iterable[Piece]) -> list[ChatGenerationChunk]:
 async def merge_stream(
     source: AsyncGenerator[Piece], window: Window
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """What `source` yields, joined so that about one chunk comes in each window.
+    """Merge what `source` yields so that about one chunk comes in each window.
 
     A task of its own reads the source, so that a chunk costs an append and no switch between
     tasks. An error of the source is raised after what came before it. When this generator is
@@ -446,7 +446,7 @@ async def _pump(source: AsyncGenerator[Piece], arrived: _Arrivals) -> None:
 
 
 class _Arrivals:
-    """Pieces that arrived and were not handed on yet. One task puts, one takes."""
+    """Pieces that arrived and were not taken yet. One task puts, one takes."""
 
     __slots__ = ("_is_ended", "_loop", "_pieces", "_taker", "_timer", "error", "window_ends")
 
@@ -460,19 +460,19 @@ class _Arrivals:
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, piece: Piece) -> None:
-        """Add a piece. The first one of a window sees to it that the taker wakes at its end."""
+        """Add a piece. The first one of a window wakes the taker at its end."""
         self._pieces.append(piece)
         if self._taker is not None and self._timer is None:
             self._wake_in_time()
 
     def end(self, error: BaseException | None) -> None:
-        """Nothing more will come."""
+        """Note that nothing more will arrive."""
         self.error = error
         self._is_ended = True
         self._wake()
 
     async def take(self) -> list[Piece]:
-        """All that is here once the window is over or all has come; empty if nothing is left."""
+        """All pieces once the window is over or the source has ended; empty at the end."""
         if not self._is_ended and not (self._pieces and self._loop.time() >= self.window_ends):
             await self._sleep()
         pieces, self._pieces = self._pieces, []

@@ -1,17 +1,14 @@
-"""A conversation's messages, and what is true of all of them.
+"""A conversation's messages: threads that cache what is derived from them, and attached files.
 
-Between the end of one turn and the model's next call the libraries look at every message of the
-thread about fifteen times: for ids, for calls without results, for content a model cannot take, to
-count. In a long conversation beside others each look fetches megabytes anew. A `Thread` carries the
-answers along, so that a turn costs what is new in it. Whoever does not know it sees a list.
-Above: the reducer that makes it (`engine/thread.py`), the middleware and models that ask it.
+Between the end of one turn and the model's next call the libraries read every message of the thread
+about fifteen times: for ids, for calls without results, for content a model cannot take, to count
+tokens. A `Thread` caches these answers, so that a turn costs what is new in it. To other code it is
+a list.
 
-The files a user attached to a message, told to the model in the message itself.
-
-What the model gets is what the user typed and, below a mark, one line of JSON for each file: names
-are what people chose, and nothing in them can end a line. The files stand beside the text too
-(`additional_kwargs`), so that what was typed can be told from what was added. Who may attach a file
-was decided in `runs/`; the history that people see has the words as they were typed. Pure.
+The files of a message are described to the model in the message itself: below what the user typed
+and a mark, one line of JSON for each file. File names are chosen by users, and nothing in them can
+end a line. The files are in `additional_kwargs`, too, so that the typed text can be recovered. The
+history that users see has the text as it was typed.
 """
 
 from __future__ import annotations

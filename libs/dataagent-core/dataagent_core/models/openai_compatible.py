@@ -1,19 +1,12 @@
 """A chat model for any endpoint that speaks OpenAI's `chat/completions`.
 
-OpenAI itself, and Qwen, DeepSeek, vLLM, Ollama and the many others. It is ours because the SDK's
+OpenAI itself, and Qwen, DeepSeek, vLLM, Ollama and many others. It is ours because the SDK's
 objects cost two to three times as much a turn: here a read from the socket is one JSON parse for
-each event and one chunk for all of them. It is not the Responses API; `langchain-openai:…` is there
-for that. Above: `models/factory.py`. Below: `openai_request` (encode), `openai_transport` (send),
-`openai_stream` (decode).
+each event and one chunk for all of them. For the Responses API there is `langchain-openai:…`.
+`openai_request.py` encodes, `openai_transport.py` sends, `openai_stream.py` decodes.
 
-How much a model can read, where that is known by its name.
-
-deepagents summarises a conversation at 85 % of `max_input_tokens`. A name that is not in the table
-gets the size most models have today; `DATAAGENT_MODEL` may name any other. Pure data.
-
-An answer that follows a schema: what to ask the model for, and how to read it.
-
-Pure. Used by `openai_compatible.py`'s `with_structured_output`.
+deepagents summarises a conversation at 85 % of `max_input_tokens`; a model whose name is not in the
+table of sizes here gets the size most models have today.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""A LangChain conversation as the body of an OpenAI `chat/completions` request.
-
-Pure. It knows the wire format and nothing of the network; `openai_compatible.py` says which options
-apply, `openai_stream.py` reads what comes back.
-
-Tools as a model's request describes them.
+"""Encodes a LangChain conversation and its tools as a `chat/completions` request, without I/O.
 
 Turning a tool into its JSON schema is slow, and an agent binds the same tools again for each model
-call; so a description is made once for each tool object. Used by the models beside it.
+call, so a description is made once for each tool object.
 """
 
 from __future__ import annotations

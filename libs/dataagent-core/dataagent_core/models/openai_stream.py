@@ -1,14 +1,9 @@
-"""What an OpenAI-compatible server sends back, bytes in and chunks out.
+"""Decodes what an OpenAI-compatible server streams: bytes in, chunks out, without I/O.
 
-`AnswerDecoder` is fed what each read brought and gives it as one chunk; `AnswerReader` adds up the
-events in it. Neither waits or touches the network: `openai_compatible.py` feeds them. Quirks of
-servers are handled here, in one place: repeated or missing call indexes, names repeated in each
-delta, usage sent more than once, errors in the stream.
-
-Server-sent events, bytes in and payloads out.
-
-Pure. It reads the `data` of events and nothing else of the format, and knows nothing of what a
-payload means: `openai_stream.py` does.
+The data of server-sent events is read from the bytes; `AnswerDecoder` gives what each read brought
+as one chunk, and `AnswerReader` adds up the events in it. Quirks of servers are handled here:
+repeated or missing call indexes, names repeated in each delta, usage sent more than once, errors in
+the stream.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""One POST to a model's endpoint, whose answer is read as it comes.
+"""One POST to a model's endpoint, whose answer is read as it arrives.
 
-Connections are kept and shared by all calls on an event loop. A request is tried again only while
-nothing of its answer has arrived. Leaving the block closes the answer, so a cancelled call leaves
-no request open. It knows HTTP and nothing of chat; errors leave as ours and never hold the key.
-Above: `openai_compatible.py`.
+Connections are shared by all calls on an event loop. A request is repeated only while nothing of
+its answer has arrived. Leaving the block closes the answer, so a cancelled call leaves no request
+open.
+Errors are translated into ours and never contain the key.
 """
 
 from __future__ import annotations

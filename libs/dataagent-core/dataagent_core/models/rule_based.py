@@ -1,20 +1,9 @@
-"""A conversation as the offline model's skills see it, and how a skill answers.
-
-A skill is a pure function: conversation in, turn out, or None if it is not asked for. It remembers
-nothing; where it stands is told by the tool results that came after the question. This file holds
-what skills share. Above: `offline.py` and the skills; below: `steps.py`.
-
-What a model without a mind does in one turn, as data, and how it is played.
+"""The parts of models that answer by rule: turns, how they are played, and what skills share.
 
 A `Turn` is a row of steps: say, think, call tools, fail. `play` turns it into the chunks a real
-model would stream. It decides nothing: which turn comes next is `scripted.py`'s or `offline.py`'s
-to say.
-
-A conversation in short, without a mind: what the models that have none make of one.
-
-LangChain asks a model for a summary with the messages as XML in the prompt. Here each question
-stays with the beginning of its answer and the names of the tools that were used: nothing is
-invented, and what is left out says so. Pure. Above: `offline.py`, `directives.py`.
+model would stream. A skill is a pure function from a conversation to a turn, or None; its progress
+is read from the tool results after the question. A summary keeps each question with the beginning
+of its answer and the names of the tools that were used, and says what is left out.
 """
 
 from __future__ import annotations

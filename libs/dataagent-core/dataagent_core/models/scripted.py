@@ -1,6 +1,6 @@
-"""A chat model that plays what it is told: for tests, benchmarks and load.
+"""A chat model that plays given turns, for tests, benchmarks and load.
 
-In a program it plays a list of turns, and one instance serves any number of conversations at once:
+It plays a list of turns, and one instance serves any number of conversations at once:
 
     ScriptedChatModel([
         "Hello there.",                                        # turn 0: text, word by word
@@ -10,9 +10,9 @@ In a program it plays a list of turns, and one instance serves any number of con
     ])
 
 Which turn is due is the number of AI messages the conversation already holds; after the last one
-the list starts over. A function `messages -> Turn` may stand in its place. Without turns it obeys
-directives in the user's message (`directives.py`): the model named `scripted`.
-It is not random and keeps nothing between calls. Above: `models/factory.py`; below: `steps.py`.
+the list starts over. A function `messages -> Turn` may be given instead. Without turns it follows
+directives in the user's message (`directives.py`): the model named `scripted`. It is not random and
+stores nothing between calls.
 """
 
 from __future__ import annotations

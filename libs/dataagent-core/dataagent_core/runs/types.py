@@ -56,7 +56,7 @@ class RunInput:
 
     message: str = ""
     compact: str | None = None  # summarise the thread instead; what the summary must not leave out
-    files: tuple[dict[str, Any], ...] = ()  # `FileInfo.reference` of each
+    files: tuple[dict[str, Any], ...] = ()  # `StoredFile.reference` of each
     skill: str | None = None
     tenant_id: str | None = None
     route: RuleRoute | None = None

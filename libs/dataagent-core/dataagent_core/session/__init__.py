@@ -1,4 +1,4 @@
-"""A conversation and its messages: types, stores and manager."""
+"""Sessions and messages: types, stores and manager."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # Any: a class of the module's
-    """Redis's stores when they are asked for: its driver is an extra of the package."""
+    """Import Redis's stores on first use: its driver is an extra of the package."""
     if name in ("RedisMessageStore", "RedisSessionStore"):
         from dataagent_core.session.stores import redis
 

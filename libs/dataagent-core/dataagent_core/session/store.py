@@ -1,11 +1,8 @@
-"""Where sessions and messages are kept: the interfaces. One file per kind in `stores/`.
+"""The interfaces of the stores of sessions and messages, and the quota of conversations.
 
-A store keeps; it does not judge. Who may see what is decided in `session/manager.py`.
-
-How much a user's conversations may hold.
-
-The stores count; this compares. A user who is far from the quota may send some messages before
-their conversations are counted again, so that not every message costs a count.
+Access is decided in `session/manager.py`, not in a store. `ConversationQuota` compares what a store
+counts with a quota; a user who is far from it may send some messages before their conversations are
+counted again, so that not every message costs a count.
 """
 
 from __future__ import annotations
@@ -48,7 +45,7 @@ class Store:
     """How a store is opened and closed: `async with` does both. Not every kind needs it."""
 
     async def init_tables(self) -> None:
-        """Make the tables that are missing, and bring older ones up to date."""
+        """Create the tables that are missing, and migrate older ones."""
 
     async def close(self) -> None:
         """Release the connections this store opened."""
@@ -74,7 +71,7 @@ class SessionStore(Store, ABC):
 
     @abstractmethod
     async def update(self, session: Session) -> None:
-        """Write title, state, metadata and `last_active`. A session that is gone stays gone.
+        """Write title, state, metadata and `last_active`. A deleted session stays deleted.
 
         Raises:
             SessionNotFound: there is no such session.
@@ -82,7 +79,7 @@ class SessionStore(Store, ABC):
 
     @abstractmethod
     async def delete(self, session_id: str) -> bool | None:
-        """Delete the session and its messages. A store that knows says whether there was one."""
+        """Delete the session and its messages; return whether there was one, if that is known."""
 
     @abstractmethod
     async def list_by_user(self, user_id: str) -> list[Session]:
@@ -98,9 +95,9 @@ class SessionStore(Store, ABC):
 
 
 class ConversationStore(SessionStore):
-    """What our own stores can besides: ids by the caller, titles, pages, deletion with a way back.
+    """Our own stores: ids chosen by the caller, titles, pages, deletion that can be undone.
 
-    A session that was put away is in no list and is not found, except by the methods that say so.
+    A soft-deleted session is in no list and is not found, except by the methods that say so.
     """
 
     async def create(
@@ -115,7 +112,7 @@ class ConversationStore(SessionStore):
         """Create a session with a fresh id (or the given one) and a unique 8-digit `thread_id`.
 
         Raises:
-            BadInput: an id that cannot be kept.
+            BadInput: an id cannot be stored.
             Conflict: as `insert`.
         """
         session_id = str(uuid4()) if session_id is None else session_id
@@ -139,10 +136,10 @@ class ConversationStore(SessionStore):
 
     @abstractmethod
     async def insert(self, session: Session) -> bool:
-        """Keep a new session; False if its `thread_id` is another's.
+        """Store a new session; False if its `thread_id` is another's.
 
         Raises:
-            Conflict: a session of that id exists, put away or not, or one was deleted.
+            Conflict: a session of that id exists, soft-deleted or not, or was deleted.
         """
 
     @abstractmethod
@@ -151,34 +148,34 @@ class ConversationStore(SessionStore):
 
     @abstractmethod
     async def touch(self, session_id: str) -> None:
-        """Set `last_active` to now; nothing happens if the session is gone."""
+        """Set `last_active` to now; nothing happens if the session is missing."""
 
     @abstractmethod
     async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """Delete the session with its messages, runs and events; False if there was none.
 
-        One that was put away is deleted as any other. No session gets the id again, unless
+        A soft-deleted one is deleted as any other. No session gets the id again, unless
         `frees_id` says that no one has seen it yet.
         """
 
     @abstractmethod
     async def soft_delete(self, session_id: str) -> bool:
-        """Hide the session from every reader until it is brought back; False if there is none.
+        """Hide the session from every reader until it is restored; False if there is none.
 
         No run can be opened in it from then on.
         """
 
     @abstractmethod
     async def get_soft_deleted(self, session_id: str) -> Session | None:
-        """The session if it was put away, or None."""
+        """The session if it was soft-deleted, or None."""
 
     @abstractmethod
     async def restore(self, session_id: str) -> bool:
-        """Show a session that was put away again; False if there is none."""
+        """Undo a soft deletion; False if there is none."""
 
     @abstractmethod
     async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """Sessions that were put away before a time, those longest away first."""
+        """Sessions that were soft-deleted before a time, the earliest first."""
 
     @abstractmethod
     async def list_by_user(
@@ -192,9 +189,9 @@ class ConversationStore(SessionStore):
 
     @abstractmethod
     async def bytes_of_user(self, user_id: str) -> int:
-        """How many bytes the user's sessions hold, also those put away: metadata, messages, events.
+        """The bytes of the user's sessions, soft-deleted ones too: metadata, messages, events.
 
-        What runs in a session counts from its end on.
+        A run is counted when it ends.
         """
 
     @abstractmethod
@@ -249,10 +246,9 @@ class MessageStore(Store, ABC):
         return count
 
     async def sessions_containing(self, text: str, session_ids: Sequence[str]) -> set[str]:
-        """Those of the sessions in which a message has the text somewhere in it.
+        """The sessions of which a message contains the text.
 
-        The text is taken as it is, no character in it stands for another. ASCII letters match in
-        upper and lower case.
+        The text is matched literally, ASCII letters in upper and lower case.
         """
         wanted = text.lower()
         return {each for each in session_ids if await self._contains(wanted, each)}
@@ -274,7 +270,7 @@ _MESSAGE_BYTES = 4 * 1024**2  # more than a message and its answer usually take
 
 @dataclass(slots=True)
 class _MessageAllowance:
-    """What a user may send before their conversations are counted again."""
+    """The messages a user may send before their conversations are counted again."""
 
     messages: int
     until: float
@@ -293,7 +289,7 @@ class ConversationQuota:
         """Refuse to write more for a user.
 
         Raises:
-            UserLimit: their conversations hold as much as they may.
+            UserLimit: their conversations are at the quota.
         """
         if not self._quota or self._use_allowance(user_id):
             return

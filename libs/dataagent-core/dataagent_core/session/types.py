@@ -1,9 +1,7 @@
-"""A conversation and what was said in it, as plain data.
+"""A conversation and its messages as plain data.
 
-A conversation's title: made from its first message, or as a user gives it. Pure functions.
-
-A title is one line of at most 50 characters. Above: `manager.py` (renaming) and `runs/service.py`,
-which hands the automatic title to the store with the message it comes from.
+A conversation's title is one line of at most 50 characters, taken from its first message
+(`title_of`) or given by a user (`clean_title`).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ DEFAULT_TITLE = "New Conversation"
 
 
 def now() -> datetime:
-    """The current time in UTC, to the millisecond: what every store keeps."""
+    """The current time in UTC, to the millisecond, as every store has it."""
     moment = datetime.now(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
@@ -49,7 +47,7 @@ class Session:
 
 
 def metadata_bytes(session: Session) -> int:
-    """How much of a user's share a session takes before anything is said in it."""
+    """The bytes a session has in its user's quota before its first message."""
     return len(orjson.dumps(session.metadata, default=str)) if session.metadata else 0
 
 
@@ -69,7 +67,7 @@ class Message:
 
 TITLE_LENGTH = 50
 _ELLIPSIS = "…"
-_READ = 2000  # characters of a message that are looked at
+_READ = 2000  # characters of a message that are read
 _LEAST_CUT = 20  # a word's beginning before this would say too little: the word itself is cut
 _FENCE = re.compile(r"\s*(```|~~~)")
 _MARKS = re.compile(r"^(?:#{1,6}\s+|>\s*|[-*+]\s+|\d{1,3}[.)]\s+)+")
@@ -84,15 +82,12 @@ _JOINER = "\u200d"
 
 
 def clean_title(title: str) -> str:
-    """The title on one line, without what cannot be seen, cut to 50 characters."""
+    """The title on one line, without invisible characters, cut to 50 characters."""
     return _one_line(title[:_READ])[:TITLE_LENGTH].strip()
 
 
 def title_of(message: str) -> str | None:
-    """The title a first message suggests: its first line that says something, cut at a word.
-
-    None if nothing in it could be a title.
-    """
+    """The title from a first message: its first line with words, cut at a word, or None."""
     for line in message[:_READ].splitlines():
         if _FENCE.match(line):
             continue
@@ -135,7 +130,7 @@ def _is_break(text: str, at: int) -> bool:
 
 
 def _is_inside(text: str, at: int) -> bool:
-    """Whether a cut here would take apart what is seen as one character."""
+    """Whether a cut here would split what is shown as one character."""
     after = text[at]
     return (
         unicodedata.category(after)[0] == "M"

@@ -1,9 +1,10 @@
-"""Start, read, follow: what a door can rely on."""
+"""Start, read and follow runs, as every transport does."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from dataagent_core.app.assembly import Core
 from dataagent_core.errors import (
     BadInput,
+    FileNotFound,
     NothingToCancel,
     RunNotFound,
     SessionBusy,
@@ -28,6 +30,7 @@ from dataagent_core.models.directives import read_turns
 from dataagent_core.models.rule_based import Say
 from dataagent_core.runs import Entry, StartedRun
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
+from dataagent_core.runs.types import RunOptions
 from dataagent_core.skills import split_command
 from tests.requirements import requirement
 from tests.tiers import examples
@@ -116,6 +119,56 @@ async def test_of_simultaneous_starts_one_runs_and_the_others_are_refused(chat: 
     await chat.core.runs.cancel(run.run_id, owner="anna")
     assert [m.role for m in await chat.history()] == ["user", "assistant"]
     assert (await chat.ask("!echo free again"))[-1].cancelled is False
+
+
+@requirement("G1")
+async def test_start_creates_a_session_if_requested(core: Core) -> None:
+    fresh = str(uuid.uuid4())
+    by_id = await core.runs.start(fresh, "!echo one", owner="anna", creates_session=True)
+    without = await core.runs.start(None, "!echo two", owner="anna", creates_session=True)
+
+    assert by_id.run.session_id == fresh
+    assert (await core.sessions.get(fresh, owner="anna")).title == "!echo one"
+    assert (await core.sessions.list(owner="anna"))[1] == 2
+    assert without.run.session_id != fresh
+    for started in (by_id, without):
+        assert [e.event_type async for e in core.runs.read(started.run.run_id)][-1] == "done"
+    again = await core.runs.start(fresh, "!echo three", owner="anna", creates_session=True)
+    assert again.run.session_id == fresh
+
+
+@requirement("G1")
+async def test_message_of_a_repeated_start_creates_one_session_and_one_run(core: Core) -> None:
+    fresh = str(uuid.uuid4())
+    first, second = await asyncio.gather(
+        *(
+            core.runs.start(
+                fresh, "!echo once", owner="anna", client_message_id="m1", creates_session=True
+            )
+            for _ in range(2)
+        )
+    )
+    assert first.run.run_id == second.run.run_id
+    assert sorted((first.is_new, second.is_new)) == [False, True]
+
+
+@requirement("G1")
+async def test_refused_message_creates_no_session(core: Core, chat: Any) -> None:
+    fresh = str(uuid.uuid4())
+    for message, options in (
+        (" ", RunOptions()),
+        ("hi", RunOptions(file_ids=("missing",))),
+        ("hi", RunOptions(skill="missing")),
+    ):
+        with pytest.raises((BadInput, FileNotFound, SkillNotFound)):
+            await core.runs.start(
+                fresh, message, owner="bert", options=options, creates_session=True
+            )
+    with pytest.raises(SessionNotFound):  # it is another user's
+        await core.runs.start(chat.session_id, "hi", owner="bert", creates_session=True)
+    with pytest.raises(SessionNotFound):
+        await core.runs.start(fresh, "hi", owner="bert")
+    assert await core.sessions.list(owner="bert") == ([], 0)
 
 
 @requirement("G7")

@@ -1,14 +1,12 @@
-"""What connects this process with the others of the installation, if there are any.
+"""The other processes of the installation, and the exchange of committed entries with them.
 
 One process alone has a bus inside itself and no queue. With Redis and a database server there may
-be many: each hears what the others commit, and by its role executes what it accepts (`all`),
-leaves that to workers (`web`), or is one of them (`worker`). Above: `assembly.py`.
+be many: each receives what the others commit, and by its role executes what it accepts (`all`),
+leaves that to workers (`web`), or is one of them (`worker`).
 
-Carries a session's committed entries to readers in other processes.
-
-A process announces the entries it commits on the bus, with their text, so that readers elsewhere
-need not query the store. Nothing depends on delivery: one loop compares all watched sessions with
-the store at intervals, and whenever messages may have been lost.
+`Relay` announces the entries a process commits on the bus, with their text, so that readers in
+other processes need not query the store. Nothing depends on delivery: one loop compares all watched
+sessions with the store at intervals, and whenever messages may have been lost.
 """
 
 from __future__ import annotations
@@ -166,9 +164,9 @@ Role = Literal["all", "web", "worker"]
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The other processes, as this one reaches them."""
+    """The connections of this process to the others."""
 
-    name: str  # this process's, which no other has or had
+    name: str  # of this process, unique among living and dead ones
     role: Role
     bus: Bus
     control: Control
@@ -193,10 +191,10 @@ class Peers:
 async def open_peers(
     settings: Settings, store: RunStore, stack: AsyncExitStack, *, role: Role, name: str
 ) -> Peers:
-    """Reach the other processes. `name` is this one's.
+    """Connect to the other processes. `name` is this one's.
 
     Raises:
-        Misconfigured: the role needs other processes, and they could not reach each other.
+        Misconfigured: the role needs other processes, and nothing connects them.
     """
     worker_role = WorkerRole(
         takes_queued=role == "worker",

@@ -1,4 +1,4 @@
-"""The run store of a kind, over the same place as the session stores of that kind."""
+"""The run store of a kind, over the same database as the session stores of that kind."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def open_run_store(
 ) -> RunStore:
     """The run store of a kind: `memory`, `sqlite`, `mysql`, `postgres` or `redis`.
 
-    `memory` is the data its session stores were made with.
+    `memory` is the data that the session stores share.
 
     Raises:
-        Misconfigured: no such kind, or what it needs was not opened.
+        Misconfigured: no such kind, or its database was not opened.
     """
     match kind:
         case "memory":

@@ -1,13 +1,9 @@
 """Runs, events and approvals in Redis, beside the sessions under the same prefix.
 
-Each method is one command or one Lua script (`redis_scripts.py`), so it happens as a whole or not
-at all. A batch is a member of the session's sorted set, `run_id`, `first_seq` and the wire forms
-as lines, with its `last_seq` as the score.
-
-The Lua scripts of the Redis run store. Data for `redis.py`; each runs as one atomic step.
-
-The keys are listed in `session/stores/redis.py`. `owns` is the fence: it is false once the
-run has ended or a newer attempt owns it.
+Each method is one command or one Lua script, so it is atomic. A batch is a member of the session's
+sorted set, `run_id`, `first_seq` and the wire forms as lines, with its `last_seq` as the score. The
+keys are listed in `session/stores/redis.py`. `owns` is the fence: it is false once the run has
+ended or a newer attempt owns it.
 """
 
 from __future__ import annotations
@@ -158,7 +154,7 @@ CLOSE = (
     + GROW_FUNCTION
     + """
 local P, run, attempt, sid, status, ended = unpack(ARGV, 1, 6)
-local first, last, lines, answer, content, told, decision = unpack(ARGV, 7, 13)
+local first, last, lines, answer, content, message_status, decision = unpack(ARGV, 7, 13)
 local key = P..'run:'..run
 if not owns(P, run, attempt) then
   local stored = redis.call('HMGET', key, 'attempt', 'status', 'ended_at')
@@ -170,7 +166,7 @@ redis.call('HDEL', key, 'lease_owner', 'lease_until')
 redis.call('ZREM', P..'leases', run)
 redis.call('HDEL', P..'session:'..sid, 'active_run')
 if redis.call('EXISTS', P..'message:'..answer) == 1 then
-  redis.call('HSET', P..'message:'..answer, 'content', content, 'status', told)
+  redis.call('HSET', P..'message:'..answer, 'content', content, 'status', message_status)
 end
 for _, request in ipairs(redis.call('HKEYS', P..'approvals:'..run)) do
   redis.call('HSETNX', P..'decisions:'..run, request, decision)
@@ -338,10 +334,10 @@ return {
 # ARGV run, request, decision
 DECIDE = """
 local P, run, request = ARGV[1], ARGV[2], ARGV[3]
-local asked = redis.call('HGET', P..'approvals:'..run, request)
-if not asked then return false end
+local stored = redis.call('HGET', P..'approvals:'..run, request)
+if not stored then return false end
 redis.call('HSETNX', P..'decisions:'..run, request, ARGV[4])
-return {asked, redis.call('HGET', P..'decisions:'..run, request)}
+return {stored, redis.call('HGET', P..'decisions:'..run, request)}
 """
 
 
@@ -552,8 +548,8 @@ class RedisRunStore(RunStore):
     async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
         """As `RunStore.last_seqs`."""
         found = await self._space.run(self._last_seqs, *session_ids)
-        told = zip(session_ids, found, strict=True)
-        return {session_id: int(last_seq) for session_id, last_seq in told if last_seq}
+        rows = zip(session_ids, found, strict=True)
+        return {session_id: int(last_seq) for session_id, last_seq in rows if last_seq}
 
     # -- approvals ------------------------------------------------------------------------------
 
@@ -569,11 +565,11 @@ class RedisRunStore(RunStore):
 
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
         """As `RunStore.approvals`."""
-        asked, decided = await self._space.run(self._approvals, run_id)
+        requests, decided = await self._space.run(self._approvals, run_id)
         decisions = pairs(decided)
         return store.oldest_first(
             _approval(request, decisions.get(request_id))
-            for request_id, request in pairs(asked).items()
+            for request_id, request in pairs(requests).items()
             if request_id not in decisions or not pending_only
         )
 

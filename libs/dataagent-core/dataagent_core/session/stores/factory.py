@@ -17,7 +17,7 @@ _OF_SERVERS = {"host", "port", "user", "password", "database", "pool_size", "max
 
 
 class SessionStoreFactory:
-    """Makes session stores."""
+    """Creates session stores."""
 
     @staticmethod
     def create(store_type: str, **kwargs: Any) -> ConversationStore:  # Any: by kind
@@ -67,10 +67,10 @@ def open_session_store(
     database: Database | None = None,
     redis: RedisSpace | None = None,
 ) -> ConversationStore:
-    """The store of a kind, as `DATAAGENT_SESSION_STORE` names it, over what was opened for it.
+    """The store of a kind, as `DATAAGENT_SESSION_STORE` names it, over the opened database.
 
     Raises:
-        Misconfigured: no such kind, or what it needs was not opened.
+        Misconfigured: no such kind, or its database was not opened.
     """
     match kind:
         case "memory":
@@ -88,7 +88,7 @@ def open_session_store(
 
 
 def unusable_store_error(kind: str) -> Misconfigured:
-    """The error for a kind that is unknown or has nothing to keep things in."""
+    """The error for a kind that is unknown or lacks its database."""
     kinds = get_args(SessionStoreKind)
     if kind not in kinds:
         return Misconfigured(

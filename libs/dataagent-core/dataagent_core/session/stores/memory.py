@@ -1,8 +1,8 @@
-"""Sessions and messages in this process, for tests and for a server that keeps nothing.
+"""Sessions and messages in this process, for tests and for a server without persistence.
 
-`MemoryData` is what the memory stores share: a run's messages are written by the run store, and a
-deleted session takes its runs along. Everything happens on one event loop without awaiting, so each
-method is atomic.
+`MemoryData` is shared by the memory stores: the run store writes the messages of runs, and deleting
+a session deletes its runs. Everything happens on one event loop without awaiting, so each method is
+atomic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataagent_core.storage.database import storable
 
 @dataclass(slots=True)
 class MemoryData:
-    """What is kept. `active_runs` and `on_delete` are the run store's part in a session."""
+    """The stored data. `active_runs` and `on_delete` belong to the run store."""
 
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
     threads: dict[str, str] = field(default_factory=dict[str, str])  # thread id to session id
@@ -34,7 +34,7 @@ class MemoryData:
     on_delete: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]])
 
     def visible(self, session_id: str) -> Session | None:
-        """The session, unless it was put away."""
+        """The session, unless it was soft-deleted."""
         return None if session_id in self.soft_deleted else self.sessions.get(session_id)
 
     def add(self, message: Message) -> None:
@@ -42,7 +42,7 @@ class MemoryData:
         self.messages.setdefault(message.session_id, {})[message.message_id] = message
 
     def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
-        """Forget a session and all that belongs to it."""
+        """Delete a session with all of its data."""
         session = self.sessions.pop(session_id, None)
         if session is None:
             return False
@@ -86,13 +86,13 @@ class MemorySessionStore(ConversationStore):
 
     async def update(self, session: Session) -> None:
         """As `SessionStore.update`."""
-        kept = self._data.visible(session.session_id)
-        if kept is None:
+        stored = self._data.visible(session.session_id)
+        if stored is None:
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
-        kept.title = session.title
-        kept.state = deepcopy(session.state)
-        kept.metadata = deepcopy(session.metadata)
-        kept.last_active = session.last_active
+        stored.title = session.title
+        stored.state = deepcopy(session.state)
+        stored.metadata = deepcopy(session.metadata)
+        stored.last_active = session.last_active
 
     async def touch(self, session_id: str) -> None:
         """As `ConversationStore.touch`."""
@@ -122,8 +122,8 @@ class MemorySessionStore(ConversationStore):
 
     async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
         """As `ConversationStore.soft_deleted_before`."""
-        away = sorted(self._data.soft_deleted.items(), key=lambda item: item[1])
-        found = [session_id for session_id, since in away if since < at]
+        deleted = sorted(self._data.soft_deleted.items(), key=lambda item: item[1])
+        found = [session_id for session_id, since in deleted if since < at]
         return [deepcopy(self._data.sessions[session_id]) for session_id in found[:limit]]
 
     async def list_by_user(
@@ -165,14 +165,14 @@ class MemorySessionStore(ConversationStore):
         return MemoryMessageStore(self._data)
 
     def _newest_first(self, is_wanted: Callable[[Session], bool]) -> list[Session]:
-        away = self._data.soft_deleted
+        deleted = self._data.soft_deleted
         every = self._data.sessions.values()
-        found = [each for each in every if is_wanted(each) and each.session_id not in away]
+        found = [each for each in every if is_wanted(each) and each.session_id not in deleted]
         return sorted(found, key=lambda session: session.last_active, reverse=True)
 
 
 class MemoryMessageStore(MessageStore):
-    """Messages in memory: of the sessions in `data`, or without it of any session."""
+    """Messages in memory: of the sessions in `data`; without it, of any session."""
 
     def __init__(self, data: MemoryData | None = None) -> None:
         self._data = data or MemoryData()

@@ -1,9 +1,7 @@
 """Sessions and messages in Redis.
 
-Each method is one command or one Lua script (`redis_scripts.py`), so it happens as a whole or not
-at all. The runs of these sessions are kept by `runs/stores/redis.py` under the same prefix.
-
-The Lua scripts of the Redis session store. Data for `redis.py`; each runs as one atomic step.
+Each method is one command or one Lua script, so it is atomic. The runs of these sessions are stored
+by `runs/stores/redis.py` under the same prefix.
 
 Keys, after the prefix:
 
@@ -13,7 +11,7 @@ Keys, after the prefix:
     runs:S      set of run ids              run:R      hash           leases       by lease_until
     events:S    batches by last_seq         clients:S  client message id to run id
     approvals:R request id to request       decisions:R request id to decision
-    away        sessions that were put away, by when; they are in no other index but `sessions`
+    away        soft-deleted sessions, by time; they are in no other index but `sessions`
     bytes:U     bytes of all sessions of a user, also in each session's hash
     deleted     set of ids of deleted sessions, which are not used again
 """

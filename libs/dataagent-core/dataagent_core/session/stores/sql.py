@@ -1,13 +1,11 @@
 """Sessions and messages in SQLite, PostgreSQL or MySQL/MariaDB.
 
-`SqlSessionStore` serves all three databases. It holds no connection of its own: `storage.Database`
-runs each unit of work; `databases.py` has the stores that open one. Deleting a session takes its
-messages, runs, events and approvals with it through the tables' foreign keys.
+`SqlSessionStore` serves all three databases through `storage.Database`. Deleting a session deletes
+its messages, runs, events and approvals through the tables' foreign keys.
 
-Stores that open a SQL database of their own: SQLite, MySQL/MariaDB, PostgreSQL.
-
-`async with` makes the tables and closes the connections at the end; `init_tables` and `close` do
-the same one by one. The `messages` of a session store share its connections.
+The stores named after a database open one of their own: `async with` creates the tables and closes
+the connections at the end; `init_tables` and `close` do the same one by one. The `messages` of a
+session store share its connections.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ _SAVE_MESSAGE = insert(messages).inline()
 
 
 class _SqlStore(Store):
-    """What is in a database; `is_own` says that no one else uses it, so that it is closed, too."""
+    """A store in a database, which is closed with the store if it `is_own`."""
 
     def __init__(self, database: Database, *, is_own: bool = False) -> None:
         self._db = database
