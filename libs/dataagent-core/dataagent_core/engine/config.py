@@ -1,4 +1,4 @@
-"""Defines how an agent's graph is built: `AgentConfig`, also made of an agent as data (`AgentSpec`).
+"""Defines how an agent's graph is built: `AgentConfig`, also from an `AgentSpec`.
 
 The same agent gets the same definition whether it is chosen directly or by the supervisor, so both
 use one graph.

@@ -191,14 +191,14 @@ def _skip_plain_threads(module: Any, name: str) -> None:
         return
 
     @functools.wraps(original)
-    def plain_as_it_is(messages: Any) -> Any:
+    def scan(messages: Any) -> Any:
         if isinstance(messages, Thread) and messages.is_plain:
             head = messages.head
             if head is None or original([head])[0] is head:
                 return messages
         return original(messages)
 
-    setattr(module, name, plain_as_it_is)
+    setattr(module, name, scan)
 
 
 @contextmanager
@@ -243,7 +243,7 @@ def use_fast_reducer(graph: G) -> G:
 
 
 def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
-    """The thread after some writes: the same as the original, sooner."""
+    """The thread after some writes, as the original reducer would make it."""
     thread = state if isinstance(state, Thread) else Thread(state or ())
     new: list[Any] = []
     for write in writes:
@@ -272,15 +272,15 @@ Tools = list[BaseTool | dict[str, Any]]
 
 
 class PlainContent(UnsupportedContentMiddleware[Any, Any]):
-    """Replaces content a model cannot take; plain text needs no look.
+    """Replaces content a model cannot take; plain text is not searched.
 
-    It stands next to the model, so it also puts the system message before the thread: the model
+    It is next to the model, so it also puts the system message before the thread: the model
     then gets the thread, not a list made of it.
     """
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "UnsupportedContentMiddleware"
 
     def _filter_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -302,11 +302,11 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
 
 
 class FileToolsMiddleware(FilesystemMiddleware[Any, Any]):
-    """The file tools; a thread in which nothing was moved to a file needs no look."""
+    """The file tools; a thread in which nothing was moved to a file is not searched."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "FilesystemMiddleware"
 
     async def awrap_model_call(
@@ -330,26 +330,26 @@ class FileToolsMiddleware(FilesystemMiddleware[Any, Any]):
 
 
 class Summarization(SummarizationMiddleware):
-    """Deepagents' summarization, which counts a thread by what it knows, and can be asked for."""
+    """Deepagents' summarization, with the thread's own count of tokens; also on request."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "SummarizationMiddleware"
 
     def visible_messages(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> list[AnyMessage]:
-        """What a model sees of a thread: the summary of its older part, then the rest."""
+        """The messages that a model sees: the summary of the older part, then the rest."""
         return self._apply_event_to_messages(list(messages), event)
 
     async def summarise(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> SummarizationEvent | None:
-        """The thread's older part in short, all before its last turn; None if that is nothing.
+        """Summarise all before the thread's last turn; None if nothing is before it.
 
         Raises:
-            ModelRefused: the model has nothing to say.
+            ModelRefused: the model gave no summary.
         """
         visible_messages = self.visible_messages(messages, event)
         cutoff = _before_last_turn(visible_messages)
@@ -399,13 +399,13 @@ class TokenCounter:
 
     def _count_tools(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
         key = tuple(map(id, tools))
-        kept = self._tools.get(key)
-        if kept is None:
-            kept = (list(tools), count_tokens_approximately([], tools=list(tools)))
-            self._tools[key] = kept  # the tools are kept too: their ids stay theirs
+        counted = self._tools.get(key)
+        if counted is None:
+            counted = (list(tools), count_tokens_approximately([], tools=list(tools)))
+            self._tools[key] = counted  # with the tools, so that their ids stay theirs
             if len(self._tools) > _MAX_TOOL_SETS:
                 self._tools.popitem(last=False)
-        return kept[1]
+        return counted[1]
 
 
 def summarization(
@@ -431,7 +431,7 @@ def summarization(
 
 
 def _before_last_turn(messages: Sequence[AnyMessage]) -> int:
-    """Where the last turn begins; the end if there is only one, with work in it."""
+    """The index at which the last turn begins; the end if there is only one, with tool calls."""
     last = max((i for i, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0)
     if last:
         return last
@@ -439,18 +439,18 @@ def _before_last_turn(messages: Sequence[AnyMessage]) -> int:
 
 
 class NoParentNotifier(AgentMiddleware[Any, Any, Any]):
-    """Nothing: our agents are not started by agents of other servers."""
+    """Does nothing: our agents are not started by agents of other servers."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "_ParentNotifierMiddleware"
 
 
 class PatchToolCalls(PatchToolCallsMiddleware):
-    """Answers calls without results, or with broken arguments, in what the model is sent.
+    """Adds results to open or malformed calls in the request to the model.
 
-    `engine/thread.py` keeps threads whole; this covers what a provider sends malformed.
+    `engine/thread.py` repairs threads; this covers what a provider sends malformed.
     """
 
     # the graph gets no step for it
@@ -458,7 +458,7 @@ class PatchToolCalls(PatchToolCallsMiddleware):
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "PatchToolCallsMiddleware"
 
     async def awrap_model_call(
@@ -487,7 +487,7 @@ class TodoList(TodoListMiddleware[Any, Any]):
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "TodoListMiddleware"
 
     async def awrap_model_call(
@@ -495,13 +495,13 @@ class TodoList(TodoListMiddleware[Any, Any]):
         request: ModelRequest[Any],
         handler: ModelHandler,
     ) -> ModelResponse[Any]:
-        """Add how to use the plan to the prompt, as deepagents adds its own sections."""
+        """Add the instructions for the plan to the prompt."""
         added = append_to_prompt(request.system_message, self.system_prompt)
         return await handler(request.override(system_message=added))
 
 
 def _is_whole(messages: Sequence[BaseMessage]) -> bool:
-    """Whether every call has its result. One look at each message, in the order they are read."""
+    """Whether every call has its result."""
     if isinstance(messages, Thread):
         return messages.is_plain and not messages.open_calls
     open_calls: set[str | None] = set()

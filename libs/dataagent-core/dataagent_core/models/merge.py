@@ -1,19 +1,14 @@
-"""A model's text comes in many small chunks; `merge_chunks` hands it on in fewer.
+"""Joins the chunks of a model's streamed answer, and hands its text to a run's token sink.
 
-Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
-model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
-The first chunk is never held back, no text waits longer than a window, and the sum of the chunks is
-the same (`join.py`). A run that listens (`hearing.py`) gets each chunk at once, and the libraries
-get one. It changes nothing about what the model says, and nothing about which model it is: the
-result is an instance of the provider's own class, because deepagents asks for that. Errors of a
-provider's SDK become ours here (`failures.py`). Above: `models/factory.py`.
+Each chunk costs LangChain's callbacks, LangGraph's stream and the ledger far more than it costs the
+model. With a token sink (`token_stream.py`) a run gets each chunk at once and the libraries get
+one. Otherwise whatever arrives within a short window becomes one chunk, before any callback sees
+it; the first chunk never waits. LangChain adds up all chunks in the end, so the sum of joined
+chunks has to equal the sum of the chunks they were made of: the few cases where `+` on chunks is
+not associative are left unjoined (`_kind`, `_Calls`).
 
-Several chunks of a model's answer become as few as possible, and say exactly the same.
-
-Joining must not be noticed: LangChain adds up all chunks in the end, and the sum of joined chunks
-has to equal the sum of the chunks they were made of. `+` on chunks is almost associative; the
-cases where it is not are left unjoined (`_kind`, `_Calls`). Within a joined chunk thinking came
-before text. Pure, apart from reusing the first chunk of a run. Used by `merge.py`.
+The result is an instance of the provider's own class, because deepagents checks for that. Errors of
+a provider's SDK are translated here (`failures.py`).
 """
 
 from __future__ import annotations
@@ -236,7 +231,7 @@ class TextWindow:
 
 
 def _no_window() -> float:
-    """The window of a model that is heard, and not merged."""
+    """The window of a model that is not merged."""
     return 0.0
 
 
@@ -268,7 +263,7 @@ def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseCh
 
 
 def with_token_sink(model: BaseChatModel) -> BaseChatModel:
-    """The very model someone made, in a form that a run hears: what changes in one is in both."""
+    """A model that serves a token sink; it shares its state with the given one."""
     if isinstance(model, _Merging) or not _can_stream(type(model)):
         return model
     same = _merging_copy(model)
@@ -308,7 +303,7 @@ class _ThreadPromptValue(PromptValue):
 
 
 class _Merging:
-    """What a merging model does differently. Stands before the provider's class."""
+    """The overrides of a merging model. Stands before the provider's class."""
 
     __slots__ = ()
 
@@ -336,16 +331,16 @@ class _Merging:
     ) -> Chunks:
         window: Window = vars(self).get(_WINDOW, _no_window)
         stream_of = cast(Any, super())._astream
-        heard = current_call_sink()
-        if heard is not None and heard.is_immediate:
+        sink = current_call_sink()
+        if sink is not None and sink.is_immediate:
             # LangChain's name
             ours = StreamedChatModel._astream  # pyright: ignore[reportPrivateUsage]
             if stream_of.__func__ is ours:
                 stream_of = cast(StreamedChatModel, self).pieces
-            stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
+            stream = _with_sink(stream_of(messages, stop=stop, **kwargs), sink)
         else:
             stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
-            stream = stream if heard is None else _heard(stream, heard)
+            stream = stream if sink is None else _with_sink(stream, sink)
         with translate_errors(), _count_stream(window):
             async with aclosing(stream):
                 async for chunk in stream:
@@ -381,15 +376,15 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
     return new_class(base.__name__, (_Merging, base), exec_body=lambda body: body.update(names))
 
 
-async def _heard(
-    source: AsyncGenerator[Piece], heard: CallSink
+async def _with_sink(
+    source: AsyncGenerator[Piece], sink: CallSink
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """Let the ear hear each piece as it comes; hand all of them on at the end, joined."""
+    """Write each piece to the sink as it comes; yield all of them at the end, joined."""
     chunks: list[ChatGenerationChunk] = []
     texts: list[str] = []
-    write_text = heard.text
+    write_text = sink.text
     async with aclosing(source):
-        if heard.is_immediate:
+        if sink.is_immediate:
             await wait_for_stream_reader()
         async for piece in source:
             if isinstance(piece, str):
@@ -397,7 +392,7 @@ async def _heard(
                 texts.append(piece)
                 continue
             if isinstance(piece.message, AIMessageChunk):
-                heard.chunk(piece.message)
+                sink.chunk(piece.message)
             _end_text(texts, chunks)
             chunks.append(piece)
     _end_text(texts, chunks)
@@ -406,7 +401,7 @@ async def _heard(
 
 
 def _end_text(texts: list[str], chunks: list[ChatGenerationChunk]) -> None:
-    """Make a chunk of the text that ran."""
+    """Append the running text as a chunk."""
     if texts:
         chunks.append(answer_chunk("".join(texts)))
         texts.clear()

@@ -1,17 +1,11 @@
-"""A conversation's messages, and what is true of all of them.
+"""A conversation's messages, with the facts about all of them, and the files attached to them.
 
 Between the end of one turn and the model's next call the libraries look at every message of the
 thread about fifteen times: for ids, for calls without results, for content a model cannot take, to
-count. In a long conversation beside others each look fetches megabytes anew. A `Thread` carries the
-answers along, so that a turn costs what is new in it. Whoever does not know it sees a list.
-Above: the reducer that makes it (`engine/thread.py`), the middleware and models that ask it.
-
-The files a user attached to a message, told to the model in the message itself.
-
-What the model gets is what the user typed and, below a mark, one line of JSON for each file: names
-are what people chose, and nothing in them can end a line. The files stand beside the text too
-(`additional_kwargs`), so that what was typed can be told from what was added. Who may attach a file
-was decided in `runs/`; the history that people see has the words as they were typed. Pure.
+count. A `Thread` carries the answers along, so that a turn costs what is new in it; other code sees
+a list. The model reads of attached files below a mark in the user's message, one line of JSON for
+each: nothing in a file's name can end a line. The files are also in `additional_kwargs`, so that
+the note can be removed from the user's words.
 """
 
 from __future__ import annotations
@@ -31,9 +25,6 @@ _ROLE_LENGTH: dict[type[BaseMessage], int] = {
     AIMessage: _AI_ROLE,
     SystemMessage: len("system"),
 }
-
-_MOST_MEASURED = 256
-_MEASURED: dict[int, tuple[SystemMessage, tuple[int, int]]] = {}
 
 
 class Thread(list[Any]):  # messages; LangGraph's types know no more
@@ -94,9 +85,8 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         list.append(whole, system)  # pyright: ignore[reportUnknownMemberType] messages
         list.extend(whole, self)  # pyright: ignore[reportUnknownMemberType] messages
         whole.head = system
-        tokens, characters = _measured(system)
-        whole.tokens += tokens
-        whole.characters += characters
+        whole.tokens += count_tokens(system)
+        whole.characters += _length(system)
         return whole
 
     def _copied(self, messages: Iterable[Any]) -> Thread:
@@ -188,17 +178,6 @@ def count_tokens(message: Any) -> int:
         return count_tokens_approximately([message])
     characters = len(message.content) + role + len(message.name or "")
     return -(-characters // _CHARS_PER_TOKEN) + _PER_MESSAGE
-
-
-def _measured(system: SystemMessage) -> tuple[int, int]:
-    """Tokens and characters of a system message: mostly the very object of the last call."""
-    found = _MEASURED.get(id(system))
-    if found is None:
-        size = (count_tokens(system), _length(system))
-        found = _MEASURED[id(system)] = (system, size)  # kept: its id stays its own
-        if len(_MEASURED) > _MOST_MEASURED:
-            del _MEASURED[next(iter(_MEASURED))]
-    return found[1]
 
 
 def _length(message: BaseMessage) -> int:

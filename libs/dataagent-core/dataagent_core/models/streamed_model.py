@@ -1,12 +1,6 @@
-"""What our own chat models have in common: each says its answer in pieces, the rest follows.
+"""The base of our own chat models: each yields its answer in pieces, the rest follows from that.
 
-Most pieces are plain text, and there are many; whoever hears them at the model's edge (`merge.py`)
-takes the text as it is. LangChain gets chunks, which cost more to make than to say.
-
-One async call from code that is not async.
-
-LangChain asks each model for a synchronous `_generate`. Ours are async, so it runs the coroutine on
-a loop of its own, in a thread of its own when the caller already stands on a loop.
+Most pieces are plain text. A token sink takes them as they are (`merge.py`); LangChain gets chunks.
 """
 
 from __future__ import annotations

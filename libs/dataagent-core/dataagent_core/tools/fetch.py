@@ -116,7 +116,7 @@ async def fetch_page(
 
     Raises:
         HostNotAllowed: as `OutboundClient.send`.
-        ToolFailed: there is no answer, or none that can be read.
+        ToolFailed: the server does not answer, or its answer cannot be read.
     """
     request = Request(url, headers={"Accept": "text/html,*/*;q=0.8"})
     reply = await client.send(request, may_follow)
@@ -137,7 +137,7 @@ def _source(reply: Reply) -> DocumentSource | None:
     """What has to be read; None for text that is as it is.
 
     Raises:
-        ToolFailed: nobody can read it.
+        ToolFailed: it cannot be read.
     """
     if "html" in reply.content_type:
         return DocumentSource(

@@ -78,7 +78,7 @@ class FileOpTracker:
         """Note a call; tools that are not file tools are ignored.
 
         `before` is the file's text, empty for a new file; a file that is too large to compare is
-        said to be so instead, and its record has a note in place of a diff.
+        marked as such instead, and its record has a note in place of a diff.
         """
         path = args.get("file_path") or args.get("path")
         if tool_name in FILE_TOOLS and isinstance(path, str):

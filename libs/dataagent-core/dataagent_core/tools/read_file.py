@@ -107,7 +107,7 @@ class ReadUploadedFileTool(BaseTool):
     async def _tables(
         self, file: StoredFile, content: bytes, document: Document, context: RunContext
     ) -> str:
-        """How to query what is in the file; empty when it is no table."""
+        """How to query the file's tables; empty when it has none."""
         if not document.has_rows or extension_of(file.filename) not in _TABLES:
             return ""
         is_whole = len(content) <= self.documents.limits.max_bytes

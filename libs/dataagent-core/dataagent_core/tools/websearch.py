@@ -102,7 +102,7 @@ class WebSearchTool(OutboundTool):
 
         Raises:
             LimitReached: the run has no search left, or found enough.
-            ToolFailed: the service does not answer, or there is no key for it.
+            ToolFailed: the service does not answer, or its key is missing.
         """
         if self.api_key is None:
             raise ToolFailed(f"{self.name} needs TAVILY_API_KEY to be set. Answer without it.")
