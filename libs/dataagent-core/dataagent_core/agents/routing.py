@@ -63,12 +63,12 @@ def find_agent(name: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
 
 
 def hand_over_note(agent: str, why: str) -> str:
-    """What a reader is shown of a decision."""
+    """The decision, as readers see it."""
     return f"→ {agent}: {why}" if why else f"→ {agent}"
 
 
 def unknown_agent_note(name: str, agents: Sequence[AgentSpec]) -> str:
-    """What someone is told who names an agent that there is not."""
+    """The answer to the name of an agent that does not exist."""
     names = [each.name for each in agents]
     near = get_close_matches(name.casefold(), names, n=1)
     meant = f" Did you mean `{near[0]}`?" if near else ""

@@ -24,7 +24,7 @@ from dataagent_core.storage.agent_tables import agent_tools, agents, mcp_servers
 ToolKind = Literal["builtin", "mcp"]
 
 ALWAYS_BOUND = frozenset({"write_todos", "task", "activate_skill", "route"})
-"""What every agent works with by itself: its plan, its helpers, its skills. It has no number."""
+"""Tools that every agent has: its plan, helpers and skills. They have no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _definition(tool: BaseTool) -> ToolDefinition:
 
 
 Bindings = Literal["shipped", "all", "listed"]
-"""Of the built-in tools: as it was shipped, all there are, or those listed for it."""
+"""The built-in tools of an agent: as it was shipped, all, or those listed for it."""
 
 _VERSION = select(versions.c.number).where(versions.c.name == "agents")
 _HOLD = _VERSION.with_for_update()
@@ -130,7 +130,7 @@ class AgentStore:
         return await self._db.read(_version)
 
     async def load(self) -> StoredAgents:
-        """All rows, as they are together at one version."""
+        """All rows of one version."""
         return await self._db.write(_load)  # a transaction, held: no change in between
 
     async def seed(

@@ -36,7 +36,7 @@ ACTIVATE_SKILL = "activate_skill"
 
 
 class ActivateSkillArguments(BaseModel):
-    """What the model passes to `activate_skill`."""
+    """Arguments of `activate_skill`."""
 
     name: str = Field(description="The skill's name, as it is listed.", min_length=1)
 

@@ -1,9 +1,10 @@
-"""Replaces internals of LangChain, LangGraph and deepagents. Only models do so elsewhere.
+"""Replaces internals of LangChain, LangGraph and deepagents.
 
-Each replacement is listed in `REPLACEMENTS` with the version it was written against and with the
-processor time of a turn without it, as a multiple: one that loses less than a tenth is removed.
-`tests/engine/test_upstream.py` fails when one no longer applies. Most of them ask a `Thread`,
-which knows what is true of its messages, instead of looking at every message of a conversation.
+`REPLACEMENTS` lists each, with the version it was written against and the processor time of a turn
+without it, as a multiple: one that loses less than a tenth is removed. The few private names that
+other modules rely on are in the list too. `tests/engine/test_upstream.py` fails when one no longer
+applies. Most replacements ask a `Thread`, which knows the facts about its messages, instead of
+looking at every message of a conversation.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Replacement:
     version: str
     reason: str
     cost_without: str
-    where: str = "here"
+    """Processor time of a turn without it, as a multiple."""
+    where: str = "middleware/upstream.py"
 
 
 _CORE, _AGENTS, _DEEP = (
@@ -78,6 +80,7 @@ _CORE, _AGENTS, _DEEP = (
     ("langchain", "1.4.7"),
     ("deepagents", "0.7.32"),
 )
+_NEEDED: Final = "the feature needs it"
 _GRAPH: Final = ("langgraph-checkpoint", "4.3.1")
 REPLACEMENTS: Final = (
     Replacement(
@@ -165,6 +168,26 @@ REPLACEMENTS: Final = (
         "passes every chunk of text through callbacks and streams; it knows whose call it is",
         "1.31",
         "models/merge.py",
+    ),
+    Replacement(
+        "deepagents.middleware.summarization.SummarizationMiddleware._acreate_summary",
+        *_DEEP,
+        "makes a summary at the user's request; there is no public function for it",
+        _NEEDED,
+    ),
+    Replacement(
+        "langchain_core.language_models.BaseChatModel._get_ls_params",
+        *_CORE,
+        "names a model and its provider in traces; nothing public has both",
+        _NEEDED,
+        "middleware/observers.py",
+    ),
+    Replacement(
+        "deepagents.backends.utils._get_backend_read_file_type",
+        *_DEEP,
+        "read_file decides by it whether a file is text",
+        _NEEDED,
+        "workspace/backend.py",
     ),
 )
 

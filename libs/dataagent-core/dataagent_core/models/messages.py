@@ -47,13 +47,13 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         self._places: dict[str, int] = {}
         self._is_named = True  # each message has an id of its own
         self.head: SystemMessage | None = None
-        """The system message before it, of which nothing below is said."""
+        """The system message before the thread; the other facts do not cover it."""
         self.open_calls: frozenset[str | None] = frozenset()
         """Tool calls that have no result yet."""
         self.is_plain = True
         """Whether all content is text, and every tool call could be read."""
         self.is_unmarked = True
-        """Whether no library left a note for itself on a user's message."""
+        """Whether no library has marked a user's message."""
         self.tokens = 0
         """About how many tokens the messages take (see `count_tokens`)."""
         self.characters = 0

@@ -48,7 +48,7 @@ _DOCUMENTS = {
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks."""
+    """The tools of this module."""
     return [
         FetchUrlTool(
             client=context.client,
@@ -60,7 +60,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class FetchUrlArguments(BaseModel):
-    """What the model passes to `fetch_url`."""
+    """Arguments of `fetch_url`."""
 
     url: str = Field(description="An http:// or https:// URL of a page to read.")
     start: int = Field(
@@ -134,7 +134,7 @@ async def fetch_page(
 
 
 def _source(reply: Reply) -> DocumentSource | None:
-    """What has to be read; None for text that is as it is.
+    """The document to read; None for plain text.
 
     Raises:
         ToolFailed: it cannot be read.

@@ -124,7 +124,7 @@ def _outcome(
 
 
 def planned_diff(tool_name: str, path: str, args: Mapping[str, Any], before: str) -> str | None:
-    """What a call would change in a file with this text; None for nothing, or another tool."""
+    """The diff of a call on a file with this text; None for no change, or another tool."""
     operation = FILE_TOOLS.get(tool_name)
     if operation is None or operation == "read":
         return None

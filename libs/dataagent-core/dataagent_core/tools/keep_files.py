@@ -40,7 +40,7 @@ Name each file; the user is asked first. What is in /output needs none of this."
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: nothing without a sandbox, or where it has the user's own files."""
+    """The tools of this module: nothing without a sandbox, or where it has the user's own files."""
     if context.sandboxes is None or context.workspaces is None:
         return []
     if context.workspaces.project is not None:
@@ -49,7 +49,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class KeepArguments(BaseModel):
-    """What the model passes to `keep_files`."""
+    """Arguments of `keep_files`."""
 
     paths: list[str] = Field(
         default_factory=list[str],

@@ -64,7 +64,7 @@ _SAFE_HEADERS = frozenset(  # any other header may be a key: each service has it
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send."""
+    """A request to send."""
 
     url: str
     method: str = "GET"
@@ -74,7 +74,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. `is_cut` when the body is longer than what was read of it."""
+    """A response. `is_cut` when the body is longer than the part that was read."""
 
     url: str
     status: int
@@ -210,7 +210,7 @@ class _Redirect:
 
 
 def _next_request(request: Request, target: Target, redirect: _Redirect) -> Request:
-    """The next request. What may be a credential stays behind when the origin changes."""
+    """The next request, without headers that may be credentials if the origin changes."""
     try:
         url = str(target.url.join(URL(redirect.location)))
         is_same_origin = parse_target(url).origin == target.origin

@@ -168,7 +168,7 @@ _IN_PLACE = "The user's project is in /workspace, and what code changes there is
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: what an agent can do with a sandbox; nothing without one."""
+    """The tools of this module: what an agent can do with a sandbox; nothing without one."""
     if context.sandboxes is None or context.files is None:
         return []
     given: Mapping[str, Any] = {
@@ -182,7 +182,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class PythonArguments(BaseModel):
-    """What the model passes to `execute_python`."""
+    """Arguments of `execute_python`."""
 
     tool_call_id: Annotated[str, InjectedToolCallId] = ""
     code: str = Field(min_length=1, max_length=_MOST_CODE, description="Python source.")
@@ -193,7 +193,7 @@ class PythonArguments(BaseModel):
 
 
 class FileArguments(PythonArguments):
-    """What the model passes to `execute_python_with_file`."""
+    """Arguments of `execute_python_with_file`."""
 
     filename: str = Field(
         min_length=1,

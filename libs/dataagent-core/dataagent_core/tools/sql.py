@@ -135,7 +135,7 @@ class RepairCounter:
         self._failures: OrderedDict[str, int] = OrderedDict()
 
     def is_exhausted(self, run_id: str | None) -> bool:
-        """Whether a further try would be one too many."""
+        """Whether no further statement may be tried."""
         return self._failures.get(run_id or "", 0) > self.MOST
 
     def record_failure(self, run_id: str | None) -> None:
@@ -191,7 +191,7 @@ _RULES = 5
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: what an agent can do with data."""
+    """The tools of this module: what an agent can do with data."""
     service, charts = context.data, context.charts
     if service is None or charts is None:
         return []
@@ -353,7 +353,7 @@ class CheckQuery(DataTool):
     async def work(  # type: ignore[override] its own arguments
         self, request: QueryContext, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
-        """What would run."""
+        """The statement that would run."""
         chosen = await self.source_of(request.reader, source)
         plan = await self.service.check(chosen, query, request.reader)
         return {
