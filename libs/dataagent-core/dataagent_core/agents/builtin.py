@@ -27,7 +27,7 @@ FILE_TOOLS = frozenset({"ls", "read_file", "glob", "grep", "write_file", "edit_f
 """Reading and writing in the user's own workspace; writing asks first."""
 
 WORKSPACE_TOOLS = FILE_TOOLS | {"read_uploaded_file", "think_tool"}
-"""What an agent has that says nothing else: the user's files, nothing outside."""
+"""The tools of an agent that names no others: the user's files, nothing outside."""
 
 _SQL_TOOLS = frozenset(
     {
@@ -69,7 +69,7 @@ BUILTIN_AGENTS: tuple[AgentSpec, ...] = (
         icon="sparkles",
     ),
 )
-"""`general` is last: it has all tools there are, and reaches all others."""
+"""`general` is last: it has all tools, and all other agents as helpers."""
 
 
 def builtin_agent(name: str) -> AgentSpec | None:

@@ -28,7 +28,7 @@ class AgentEntry:
     name: str
     """1 to 64 of a-z, 0-9, `-` and `_`; unique."""
     description: str
-    """What it can do: what routing and people read."""
+    """Its abilities, for people and for routing."""
     graph: Any
     """A compiled LangGraph whose state has `messages`."""
     tools: list[Any] = field(default_factory=list[Any])

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RegistrySnapshot:
-    """What is known at one version."""
+    """All agents and tools at one version."""
 
     stored: StoredAgents
     specs: tuple[AgentSpec, ...]
@@ -62,7 +62,7 @@ class AgentRegistry:
         tools: Sequence[ToolDefinition] = (),
         takes_any_name: bool = True,
     ) -> None:
-        """`tools` are those there are in this process. Call `open` before anything else.
+        """`tools` are those of this process. Call `open` before anything else.
 
         With `takes_any_name`, `general` answers for an assistant of a name that no agent has.
         """
@@ -77,10 +77,8 @@ class AgentRegistry:
         self._poller = ChangePoller("agents", self.refresh)
         self._tell: Callable[[], None] | None = None
 
-    # -- life -----------------------------------------------------------------------------------
-
     async def open(self) -> None:
-        """Give what this process has its rows, read all, and begin to look for changes.
+        """Write the rows of this process's agents and tools, read all, and begin to poll.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -90,15 +88,15 @@ class AgentRegistry:
         self._poller.start()
 
     async def aclose(self) -> None:
-        """Stop looking."""
+        """Stop polling."""
         await self._poller.aclose()
 
     def tell(self, others: Callable[[], None]) -> None:
-        """Have other processes told of changes made here."""
+        """Call `others` after changes made here, to announce them to other processes."""
         self._tell = others
 
     async def changed(self) -> None:
-        """Read again after a change made here, and tell the others."""
+        """Read again after a change made here, and announce it."""
         await self._read()
         if self._tell is not None:
             self._tell()
@@ -113,7 +111,7 @@ class AgentRegistry:
             await self._read()
 
     def check_for_changes(self) -> None:
-        """Look for changes now: another process tells of one."""
+        """Poll now: another process announced a change."""
         self._poller.tell()
 
     async def _read(self) -> None:
@@ -137,7 +135,7 @@ class AgentRegistry:
         return RegistrySnapshot(stored, tuple(specs), tools, mcp_ids)
 
     def _spec(self, row: AgentRow, tools: Sequence[Tool]) -> AgentSpec | None:
-        """The agent of a row; None if its package is not there."""
+        """The agent of a row; None if its package is missing."""
         if row.kind == "custom":
             if self._shipped.pop(row.name, None) is not None:
                 logger.warning("package %r is left out: an agent of that name exists", row.name)
@@ -155,13 +153,13 @@ class AgentRegistry:
             allow_user_tools=row.allow_user_tools,
         )
 
-    # -- what there is --------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------
 
     async def get(self, assistant_id: str) -> AgentSpec:
         """The agent of that id or name, as it is now; `agent` is `general`.
 
         Raises:
-            AgentNotFound: there is none.
+            AgentNotFound: no such agent.
             StorageUnavailable: the database does not answer.
         """
         await self.refresh()
@@ -190,7 +188,7 @@ class AgentRegistry:
         `general` serves.
 
         Raises:
-            AgentNotFound: there is none, or it is the id of a created agent that is gone.
+            AgentNotFound: no such agent, or it is the id of a deleted one.
         """
         found = self.find(assistant_id)
         if found is None and (not self._takes_any_name or is_generated_id(assistant_id)):
@@ -198,7 +196,7 @@ class AgentRegistry:
         return found or self._named[GENERAL]
 
     def assistant_id_of(self, assistant_id: str) -> str:
-        """What sessions and runs keep of a choice: a created agent's id, so that it may be renamed.
+        """The id that sessions and runs store: a created agent's own, so that it may be renamed.
 
         Raises:
             AgentNotFound: as `resolve`.
@@ -209,7 +207,7 @@ class AgentRegistry:
         return spec.agent_id if spec.kind == "custom" else assistant_id
 
     def shipped(self, spec: AgentSpec) -> AgentSpec | None:
-        """A built-in or package agent as it came; None for one that was created."""
+        """A built-in or package agent as it was shipped; None for one that was created."""
         return None if spec.kind == "custom" else self._shipped.get(spec.name)
 
     def version(self) -> int:
@@ -218,7 +216,7 @@ class AgentRegistry:
 
     @property
     def now(self) -> RegistrySnapshot:
-        """All that is known."""
+        """The current snapshot."""
         return self._now
 
 
@@ -227,10 +225,9 @@ _GIVEN = ("description", "system_prompt", "model", "icon", "show_in_selector")
 
 
 def _bound(row: AgentRow, shipped: AgentSpec, tools: Sequence[Tool]) -> frozenset[str] | None:
-    """The names of the tools that are bound and there; None for all."""
+    """The names of the bound tools that exist; None for all."""
     if row.bindings == "listed":
         return frozenset(tool.name for tool in tools if tool.tool_id in row.tool_ids)
     if row.bindings == "all" or shipped.tools is None:
         return None
-    there = frozenset(tool.name for tool in tools)
-    return shipped.tools & there
+    return shipped.tools & frozenset(tool.name for tool in tools)

@@ -43,14 +43,14 @@ def choose(
 ) -> Route | None:
     """The agent that the message or its fields name; None if that is for the model to decide."""
     looked_at = message[:_LOOKED_AT]
-    said = _unquoted_text(looked_at) if _ANY_MARK.search(looked_at) else ""
-    if found := _NAMED.search(said):
+    text = _unquoted_text(looked_at) if _ANY_MARK.search(looked_at) else ""
+    if found := _NAMED.search(text):
         return _named(found[1].strip(), agents)
-    if file_ids or FILES_MARK in said:
+    if file_ids or FILES_MARK in text:
         return Route("files", GENERAL, hand_over_note(GENERAL, "the message comes with files"))
     if skill:
         return Route("skill", GENERAL, hand_over_note(GENERAL, f"it works with the skill {skill}"))
-    if _SKILL_MARK.match(said):
+    if _SKILL_MARK.match(text):
         return Route("skill", GENERAL, hand_over_note(GENERAL, "the message asks for a skill"))
     return None
 
@@ -63,12 +63,12 @@ def find_agent(name: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
 
 
 def hand_over_note(agent: str, why: str) -> str:
-    """What a reader is shown of a decision."""
+    """The decision, as readers see it."""
     return f"→ {agent}: {why}" if why else f"→ {agent}"
 
 
 def unknown_agent_note(name: str, agents: Sequence[AgentSpec]) -> str:
-    """What someone is told who names an agent that there is not."""
+    """The answer to the name of an agent that does not exist."""
     names = [each.name for each in agents]
     near = get_close_matches(name.casefold(), names, n=1)
     meant = f" Did you mean `{near[0]}`?" if near else ""

@@ -35,7 +35,7 @@ ActiveRuns = Callable[[], Awaitable[Mapping[str, frozenset[str]]]]
 
 @dataclass(frozen=True, slots=True)
 class AgentView:
-    """An agent, what it does, and the numbers of its tools."""
+    """An agent, its status, and the numbers of its tools."""
 
     spec: AgentSpec
     status: AgentStatus
@@ -58,7 +58,7 @@ class NewAgent:
 
 
 class AgentChanges(TypedDict, total=False):
-    """What to change; what is left out stays, None is what it was made with."""
+    """Fields to change; those left out stay, None restores the shipped value."""
 
     name: str
     description: str | None
@@ -81,7 +81,7 @@ class AgentService:
         self._tenancy = tenancy
         self._active = active
 
-    # -- seeing them ----------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------
 
     async def list_for(self, caller: Principal) -> builtins.list[AgentView]:
         """The agents the caller may choose, `general` last; administrators see all."""
@@ -94,7 +94,7 @@ class AgentService:
         """An agent the caller may choose, by id or name.
 
         Raises:
-            AgentNotFound: there is none, or the caller's tenant has it off.
+            AgentNotFound: no such agent, or the caller's tenant has it off.
         """
         spec = await self._registry.get(agent_id)
         if not is_enabled(spec, await self._tenant_of(caller)):
@@ -102,7 +102,7 @@ class AgentService:
         return self._view(spec, await self._statuses())
 
     async def list_selectable(self, caller: Principal | None) -> builtins.list[AgentSpec]:
-        """What a selector shows; to a visitor nobody knows, only what we ship and packages."""
+        """The agents of a selector; without a caller, only built-in ones and packages."""
         specs = [spec for spec in await self._registry.list() if spec.show_in_selector]
         if caller is None:
             return [spec for spec in specs if spec.kind != "custom"]
@@ -114,14 +114,14 @@ class AgentService:
         await self._registry.refresh()
         return [*self._registry.now.tools]
 
-    # -- changing them --------------------------------------------------------------------------
+    # -- changing -------------------------------------------------------------------------------
 
     async def create(self, new: NewAgent) -> AgentView:
         """Add an agent with its tools.
 
         Raises:
-            BadInput: it cannot have that name.
-            Conflict: there is an agent of that name.
+            BadInput: the name is not allowed.
+            Conflict: another agent has that name.
         """
         await self._registry.refresh()
         bound, ignored = self._split_known(new.tool_ids)
@@ -145,9 +145,9 @@ class AgentService:
         """Change an agent; `tool_ids` replace all it had.
 
         Raises:
-            AgentNotFound: there is none.
+            AgentNotFound: no such agent.
             AgentBusy: a run of it is active.
-            BadInput: it cannot have that name.
+            BadInput: the name is not allowed.
             Conflict: the name is another's, or a built-in's or package's, which keeps it.
         """
         spec = await self._registry.get(agent_id)
@@ -167,10 +167,10 @@ class AgentService:
         return await self._reload_view(spec.agent_id, ignored)
 
     async def set_mcp_tools(self, agent_id: str, tool_ids: Iterable[int]) -> AgentView:
-        """Put other tools of shared MCP servers in place of those it had; built-in ones stay.
+        """Replace its tools of shared MCP servers; built-in ones stay.
 
         Raises:
-            AgentNotFound: there is none.
+            AgentNotFound: no such agent.
             AgentBusy: a run of it is active.
         """
         spec = await self._registry.get(agent_id)
@@ -190,7 +190,7 @@ class AgentService:
         """Remove an agent that was created.
 
         Raises:
-            AgentNotFound: there is none.
+            AgentNotFound: no such agent.
             AgentBusy: a run of it is active.
             Conflict: it is built in or a package's.
         """
@@ -204,15 +204,15 @@ class AgentService:
     async def _reload_view(self, agent_id: str, ignored: tuple[int, ...]) -> AgentView:
         await self._registry.changed()
         spec = self._registry.find(agent_id)
-        if spec is None:  # someone deleted it in this moment
+        if spec is None:  # it has just been deleted
             raise not_found_error(agent_id)
         return replace(self._view(spec, await self._statuses()), ignored_tool_ids=ignored)
 
     def _split_known(self, tool_ids: Sequence[int]) -> tuple[frozenset[int], tuple[int, ...]]:
-        """The numbers that are tools', each once, and those that are nobody's, in order."""
-        there = {*self._registry.now.tool_ids.values(), *self._registry.now.mcp_ids}
-        unknown = dict.fromkeys(each for each in tool_ids if each not in there)
-        return frozenset(tool_ids) & there, tuple(unknown)
+        """The numbers of tools, each once, and the unknown numbers, in order."""
+        known = {*self._registry.now.tool_ids.values(), *self._registry.now.mcp_ids}
+        unknown = dict.fromkeys(each for each in tool_ids if each not in known)
+        return frozenset(tool_ids) & known, tuple(unknown)
 
     def _with_bindings(
         self, row: AgentRow, wanted: Sequence[int] | None, bound: frozenset[int]
@@ -224,10 +224,10 @@ class AgentService:
             return replace(row, bindings="all", tool_ids=bound - every)
         return replace(row, bindings="listed", tool_ids=bound)
 
-    # -- what they do ---------------------------------------------------------------------------
+    # -- status ---------------------------------------------------------------------------------
 
     async def _statuses(self) -> dict[str, AgentStatus]:
-        """What the agents that have active runs do, by id."""
+        """The status of each agent with active runs, by id."""
         found: dict[str, AgentStatus] = {}
         for assistant_id, statuses in (await self._active()).items():
             if assistant_id == SUPERVISOR:
@@ -254,7 +254,7 @@ class AgentService:
         return AgentView(spec, statuses.get(spec.agent_id, "IDLE"), tuple(sorted(bound)))
 
     async def _tenant_of(self, caller: Principal) -> Tenant | None:
-        """Whose switches count; administrators manage what they do not use, too."""
+        """The tenant whose switches apply; none for administrators, who manage all agents."""
         return None if caller.is_admin else await self._tenancy.tenant_of(caller.user_id)
 
 
@@ -276,7 +276,7 @@ def _check_rename(spec: AgentSpec, name: str) -> None:
 
 
 def _with(row: AgentRow, changes: AgentChanges, shipped: AgentSpec | None) -> AgentRow:
-    """The row with other values; what equals what was shipped is not kept, so that it can follow.
+    """The row with other values; one that equals the shipped value is stored as None.
 
     Raises:
         BadInput: a created agent would be without a description or a place in the selector.

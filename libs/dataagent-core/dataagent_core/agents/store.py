@@ -24,7 +24,7 @@ from dataagent_core.storage.agent_tables import agent_tools, agents, mcp_servers
 ToolKind = Literal["builtin", "mcp"]
 
 ALWAYS_BOUND = frozenset({"write_todos", "task", "activate_skill", "route"})
-"""What every agent works with by itself: its plan, its helpers, its skills. It has no number."""
+"""Tools that every agent has: its plan, helpers and skills. They have no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Tool:
 
 
 def definitions(tools: Iterable[BaseTool]) -> list[ToolDefinition]:
-    """What there is to bind among some tools, by name; of two with one name the first."""
+    """The tools that can be bound, by name; of two with one name the first."""
     found: dict[str, ToolDefinition] = {}
     for tool in tools:
         if tool.name not in ALWAYS_BOUND:
@@ -66,7 +66,7 @@ def _definition(tool: BaseTool) -> ToolDefinition:
 
 
 Bindings = Literal["shipped", "all", "listed"]
-"""Of the built-in tools: as it was shipped, all there are, or those listed for it."""
+"""The built-in tools of an agent: as it was shipped, all, or those listed for it."""
 
 _VERSION = select(versions.c.number).where(versions.c.name == "agents")
 _HOLD = _VERSION.with_for_update()
@@ -88,13 +88,13 @@ _TOOL_IDS = select(tools.c.tool_id).where(_IS_BINDABLE)
 _DESCRIBE = (
     update(tools)
     .where(tools.c.tool_id == bindparam("wanted"))
-    .values(description=bindparam("said"), input_schema=bindparam("schema"))
+    .values(description=bindparam("new_description"), input_schema=bindparam("schema"))
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent as it is kept. None in a row of a built-in or package agent: as it was shipped."""
+    """An agent as it is stored. None in a row of a built-in or package agent: as it was shipped."""
 
     agent_id: str
     name: str
@@ -112,7 +112,7 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredAgents:
-    """All that is kept, at one version."""
+    """All rows, at one version."""
 
     version: int = 0
     rows: tuple[AgentRow, ...] = ()
@@ -126,11 +126,11 @@ class AgentStore:
         self._db = database
 
     async def version(self) -> int:
-        """How often anything was changed."""
+        """The number of changes so far."""
         return await self._db.read(_version)
 
     async def load(self) -> StoredAgents:
-        """All rows, as they are together at one version."""
+        """All rows of one version."""
         return await self._db.write(_load)  # a transaction, held: no change in between
 
     async def seed(
@@ -144,7 +144,7 @@ class AgentStore:
         """Add an agent with its bindings.
 
         Raises:
-            Conflict: there is an agent of that name.
+            Conflict: another agent has that name.
         """
 
         def unit(connection: Connection) -> None:
@@ -163,7 +163,7 @@ class AgentStore:
 
         Raises:
             AgentNotFound: it is gone.
-            Conflict: there is another agent of its new name.
+            Conflict: another agent has its new name.
         """
 
         def unit(connection: Connection) -> None:
@@ -294,20 +294,24 @@ def _seed(
 
 
 def _seed_tools(connection: Connection, definitions: Sequence[ToolDefinition]) -> bool:
-    """Number new tools, in order; describe known ones anew. Whether anything changed."""
+    """Number new tools, in order, and update known ones; whether anything changed."""
     known = {row.tool_key: row for row in connection.execute(_TOOLS)}
     at = datetime.now(UTC)
     is_changed = False
     for each in definitions:
         key = f"builtin:{each.name}"
         row = known.get(key)
-        said = {"description": each.description, "input_schema": each.input_schema}
+        values = {"description": each.description, "input_schema": each.input_schema}
         if row is None:
             new = {"tool_key": key, "name": each.name, "kind": "builtin", "created_at": at}
-            connection.execute(insert(tools), {**new, **said})
+            connection.execute(insert(tools), {**new, **values})
             is_changed = True
-        elif (row.description, row.input_schema) != tuple(said.values()):
-            values = {"wanted": row.tool_id, "said": each.description, "schema": each.input_schema}
-            connection.execute(_DESCRIBE, values)
+        elif (row.description, row.input_schema) != tuple(values.values()):
+            changes = {
+                "wanted": row.tool_id,
+                "new_description": each.description,
+                "schema": each.input_schema,
+            }
+            connection.execute(_DESCRIBE, changes)
             is_changed = True
     return is_changed

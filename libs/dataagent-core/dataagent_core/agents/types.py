@@ -17,13 +17,13 @@ from dataagent_core.errors import BadInput
 AgentKind = Literal["builtin", "package", "custom"]
 
 GENERAL = "general"
-"""The agent that can do everything, and the one that answers when nobody else is meant."""
+"""The agent with all tools, which answers when no other is named."""
 
 GENERAL_ALIAS = "agent"
 """The other name of `general`: what the terminal and the API call their default assistant."""
 
 SUPERVISOR = "supervisor"
-"""Not an agent of the registry: the assistant that chooses one. The name is kept free for it."""
+"""Not an agent of the registry: the assistant that chooses one. The name is reserved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class AgentSpec:
     name: str
     """1 to 64 of a-z, 0-9, `-` and `_`; unique."""
     description: str
-    """What routing and people read."""
+    """For people and for routing."""
     kind: AgentKind
     system_prompt: str | None = None
     """None: the general one."""
@@ -44,7 +44,7 @@ class AgentSpec:
     icon: str = ""
     show_in_selector: bool = True
     tools: frozenset[str] | None = None
-    """Names of the bound built-in tools. None: all there are (`general`)."""
+    """Names of the bound built-in tools. None: all (`general`)."""
     skills: tuple[Path, ...] = ()
     """Folders of skills of its own (packages)."""
     subagents: tuple[str, ...] = ()

@@ -28,12 +28,12 @@ from dataagent_core.identity import RunContext
 
 DEFAULT_USER = "default"
 Context = RunContext | Mapping[str, Any] | None
-"""For whom a run is: all of it, the fields that differ from the agent's own, or nothing."""
+"""A run's context: complete, the fields that differ from the agent's own, or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunDefaults:
-    """What holds for a run of an agent where the run itself says nothing."""
+    """Fields of a run's context that the run itself does not give."""
 
     user_id: str = DEFAULT_USER
     assistant_id: str = GENERAL_ALIAS
@@ -45,7 +45,7 @@ class RunDefaults:
 
     @classmethod
     def of(cls, config: AgentConfig) -> RunDefaults:
-        """What a configuration says about its runs."""
+        """The defaults in a configuration."""
         return cls(
             user_id=config.user_id or DEFAULT_USER,
             assistant_id=config.assistant_id,
@@ -89,11 +89,7 @@ _CONTEXT_FIELDS = frozenset(each.name for each in fields(RunContext)) - {"sessio
 
 
 class Agent(Graph):
-    """A compiled graph with what holds for its runs.
-
-    `middleware` are the middlewares it was built with, in order; `defaults` what a run without a
-    context is taken to say. All else is LangGraph's.
-    """
+    """A compiled graph with its middleware, in order, and the defaults of its runs."""
 
     middleware: tuple[AgentMiddleware[Any, Any, Any], ...] = ()
     defaults: RunDefaults = RunDefaults()
@@ -105,7 +101,7 @@ class Agent(Graph):
         middleware: Sequence[AgentMiddleware[Any, Any, Any]],
         defaults: RunDefaults,
     ) -> Agent:
-        """The graph with these; its parts are shared, as with LangGraph's own copies."""
+        """A copy of the graph that shares its parts, as LangGraph's own copies do."""
         agent: Any = copy.copy(graph)
         agent.__class__ = cls
         agent.middleware = tuple(middleware)
@@ -113,7 +109,7 @@ class Agent(Graph):
         return agent
 
     def copy(self, update: dict[str, Any] | None = None) -> Agent:
-        """As LangGraph's; a copy has the same defaults."""
+        """As LangGraph's, with the same defaults."""
         made = super().copy(update)
         made.middleware = self.middleware
         made.defaults = self.defaults
@@ -127,9 +123,9 @@ class Agent(Graph):
         context: Any = None,
         **options: Any,
     ) -> Iterator[Any]:
-        """As LangGraph's; without a context, or with some of its fields, it has the defaults."""
-        known = self._context(input, config, context)
-        return super().stream(input, config, context=known, **options)
+        """As LangGraph's; the defaults fill in the fields that the context does not give."""
+        full = self._context(input, config, context)
+        return super().stream(input, config, context=full, **options)
 
     # one signature for LangGraph's overloads
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -140,30 +136,30 @@ class Agent(Graph):
         context: Any = None,
         **options: Any,
     ) -> AsyncIterator[Any]:
-        """As LangGraph's; without a context, or with some of its fields, it has the defaults."""
-        known = self._context(input, config, context)
-        return super().astream(input, config, context=known, **options)
+        """As LangGraph's; the defaults fill in the fields that the context does not give."""
+        full = self._context(input, config, context)
+        return super().astream(input, config, context=full, **options)
 
     def _context(self, given: Any, config: RunnableConfig | None, context: Any) -> Any:
         if context is not None and not isinstance(context, Mapping):
             return context
         # as the caller gave it
-        said: Mapping[str, Any] = context or {}  # pyright: ignore[reportUnknownVariableType]
+        given_fields: Mapping[str, Any] = context or {}  # pyright: ignore[reportUnknownVariableType]
         defaults = self.defaults
         if saver_of(self) is None and not _is_inside_graph():
-            defaults = replace(defaults, auto_approve=True)  # there is nobody who could be asked
+            defaults = replace(defaults, auto_approve=True)  # no one could be asked
         configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
         session_id = str(configurable.get("thread_id") or uuid.uuid4())
-        return defaults.context(session_id, said, message=_last_text(given))
+        return defaults.context(session_id, given_fields, message=_last_text(given))
 
 
 def defaults_of(graph: Graph) -> RunDefaults:
-    """What holds for the runs of a graph; of one that is not ours, what holds for anybody's."""
+    """The defaults of a graph's runs, also of a graph that is not ours."""
     return graph.defaults if isinstance(graph, Agent) else RunDefaults()
 
 
 def _is_inside_graph() -> bool:
-    """Whether we are called from inside another graph, which may keep the thread and ask."""
+    """Whether another graph is the caller, which may have a saver and ask a person."""
     try:
         get_config()
     except RuntimeError:
@@ -172,7 +168,7 @@ def _is_inside_graph() -> bool:
 
 
 def _last_text(given: Any) -> str:
-    """The text of the last message in what a graph is given."""
+    """The text of the last message of a graph's input."""
     messages: Any = (
         cast("Mapping[str, Any]", given).get("messages") if isinstance(given, Mapping) else None
     )

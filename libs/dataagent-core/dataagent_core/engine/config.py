@@ -59,7 +59,7 @@ class AgentConfig:
     graph: Any = None  # a compiled graph that is the agent; then nothing is built of the rest
 
     def cache_key(self) -> tuple[Any, ...]:
-        """What the compiled graph depends on; the same key gets the same graph.
+        """The parts that the compiled graph depends on; the same key gets the same graph.
 
         Not the assistant's id: it comes with each run, as the user's does.
         """

@@ -86,7 +86,11 @@ from dataagent_core.workspace.undo import Undo
 
 
 class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
-    """A backend that can execute."""
+    """The workspace of the run's user, with commands that run in the conversation's sandbox.
+
+    File tools act on the workspace itself, with its quota and its approvals; `execute` runs where
+    `execute_python` does, and sees the same files below `/workspace`.
+    """
 
     def __init__(self, manager: UserWorkspaceManager, sandboxes: Sandboxes) -> None:
         super().__init__(manager)
@@ -94,7 +98,7 @@ class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
 
     @property
     def id(self) -> str:
-        """One backend object stands for everybody's sandbox."""
+        """The same for all users: the run decides whose sandbox it is."""
         return "sandbox"
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
@@ -112,7 +116,7 @@ class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
         )
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """There is no blocking way: the sandbox lives on the event loop."""
+        """Not available: the sandbox runs on the event loop."""
         raise Misconfigured("Commands run asynchronously; call the agent with ainvoke.")
 
 
@@ -125,7 +129,7 @@ _MAX_AGENTS = 512
 _MEMORY: Final = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
 _OTHER_NAMES: Final = {GENERAL: GENERAL_ALIAS, GENERAL_ALIAS: GENERAL}
 _SANDBOX_ALIASES: Final = {"bubblewrap": "bwrap"}
-"""Other names of walls."""
+"""Other names of sandboxes."""
 
 SYSTEM_PROMPT = """You are DataAgent, an assistant that works with a company's data.
 Never invent a number: say where each figure comes from, and when something was cut or failed."""
@@ -134,7 +138,7 @@ _FOLDERS = "Files you work with are in your workspace: files/, uploads/ and outp
 
 @dataclass(frozen=True, slots=True)
 class _AgentResources:
-    """What an agent works in."""
+    """The workspaces, skills and sandboxes of an agent."""
 
     workspaces: UserWorkspaceManager
     skills: SkillLibrary
@@ -144,17 +148,16 @@ class _AgentResources:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltAgent:
-    config: AgentConfig  # what its key names by its id is kept, so that no other gets that id
+    config: AgentConfig  # keeps alive the objects whose ids are in its key
     graph: Graph
     backend: CompositeBackend
     middleware: tuple[Middleware, ...]
 
 
 class AgentFactory:
-    """Builds agents and keeps the built ones by what defines them.
+    """Builds agents and caches them by their definition.
 
-    Close one that opened anything (`async with AgentFactory() as factory`); a short script may also
-    simply end.
+    Close it (`async with AgentFactory() as factory`) unless the program ends anyway.
     """
 
     def __init__(
@@ -171,7 +174,7 @@ class AgentFactory:
         mcp: McpTools | None = None,
         undo: Undo | None = None,
     ) -> None:
-        """Without `settings` those of the environment hold, without `workspaces` those they name.
+        """Without `settings` those of the environment apply, without `workspaces` those they name.
 
         `tools` are given to every agent that is bound to them, beside its own; unless given, the
         built-in ones that need nothing but settings. `checks` are made of each tool call beside the
@@ -233,7 +236,7 @@ class AgentFactory:
         self._built.move_to_end(key)
         return built
 
-    # -- what it works with ---------------------------------------------------------------------
+    # -- resources ------------------------------------------------------------------------------
 
     def _own_workspaces(self) -> UserWorkspaceManager:
         """The workspaces the settings name, as a server opens them."""
@@ -254,10 +257,10 @@ class AgentFactory:
         return builtin_tools(ToolContext(settings=self._settings, client=client))
 
     def _parts_of(self, config: AgentConfig) -> _AgentResources:
-        """What an agent works in, opened once for all that say the same about it.
+        """The resources of an agent, opened once for all configurations that name the same.
 
         Raises:
-            Misconfigured: there is no such sandbox.
+            Misconfigured: the sandbox does not exist.
         """
         kind = self._sandbox_kind(config.sandbox_type)
         key = (config.workspace_root, kind)
@@ -267,7 +270,7 @@ class AgentFactory:
         return parts
 
     def _sandbox_kind(self, sandbox_type: str | None) -> str | None:
-        """The wall to open for an agent; None if what the factory was given will do."""
+        """The kind of sandbox to open for an agent; None if the factory's own is right."""
         if sandbox_type in (None, "local"):
             return None
         kind = _SANDBOX_ALIASES.get(sandbox_type, sandbox_type)
@@ -293,7 +296,7 @@ class AgentFactory:
         )
 
     def _workspaces_at(self, root: Path) -> UserWorkspaceManager:
-        """The workspaces below another folder; memories stay where they are."""
+        """The workspaces below another folder; memories do not move."""
         made = UserWorkspaceManager(
             Path(root).expanduser().absolute(),
             self._settings.workspace_quota,
@@ -343,12 +346,12 @@ class AgentFactory:
 
     @property
     def _prompt(self) -> str:
-        """What an agent without a prompt of its own is told; of a project it hears elsewhere."""
+        """The prompt of an agent without its own; `ProjectMiddleware` adds what a project needs."""
         has_folders = self._workspaces.project is None
         return f"{SYSTEM_PROMPT}\n{_FOLDERS}" if has_folders else SYSTEM_PROMPT
 
     def _build_supervisor(self, config: AgentConfig) -> _BuiltAgent:
-        """The supervisor over the very graphs its agents have when they are chosen directly."""
+        """The supervisor over the graphs that its agents have when they are chosen directly."""
         defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
         built = [(spec, self._get_or_build(definition)) for spec, definition in defined]
         observer = ToolObserver(self._observers)
@@ -369,7 +372,7 @@ class AgentFactory:
         return self._models[name]
 
     def summarization(self, config: AgentConfig, *, keep: str = "") -> Summarization:
-        """What puts a thread of this agent in short, keeping above all what is asked for.
+        """Summarises threads of this agent; `keep` says what a summary should not leave out.
 
         Raises:
             Misconfigured: the model is not available.
@@ -377,19 +380,19 @@ class AgentFactory:
         return summarization(self._model(config.model), StateBackend(), self._counter, keep=keep)
 
     def bindable_tools(self) -> list[BaseTool]:
-        """All tools an agent can be bound to: those given, those on files, the shell's."""
+        """All tools an agent can be bound to: the factory's, those on files, the shell's."""
         parts = self._parts_of(AgentConfig(MAIN_AGENT))
         backend = CompositeBackend(default=self._workspace(parts), routes={})
         tools = [*self._tools, *_files(backend).tools]
         if self._settings.has_shell:
             shell = AgentConfig(MAIN_AGENT, sandbox_type=self._settings.shell_sandbox)
             made = self._shell(shell, self._parts_of(shell))
-            tools += [tool for one in made for tool in one.tools]
+            tools += [tool for shell_tools in made for tool in shell_tools.tools]
         can_execute = supports_execution(backend)
         return [tool for tool in tools if can_execute or tool.name != "execute"]
 
     async def aclose(self) -> None:
-        """Close what was opened here: connections of models and tools, MCP servers, sandboxes."""
+        """Close the connections, MCP servers and sandboxes that were opened here."""
         self._local_shells.close()
         models, self._models = self._models, {}
         for model in models.values():
@@ -399,7 +402,7 @@ class AgentFactory:
 
     @property
     def skills(self) -> SkillLibrary:
-        """The skills of all agents; unless given, those the settings name."""
+        """The skills of all agents; by default those the settings name."""
         if self._skills is None:
             self._skills = self._library(self._workspaces)
         return self._skills
@@ -408,7 +411,7 @@ class AgentFactory:
         return SkillLibrary(skill_folders(self._settings.skills_dirs), workspaces)
 
     def _backend(self, parts: _AgentResources, skill_folders: tuple[Path, ...]) -> CompositeBackend:
-        """Files in the run's workspace, memories and skills beside it, leftovers in the thread."""
+        """Files in the run's workspace, memories, skills, and offloaded text in the thread."""
         skills: Mapping[str, BackendProtocol] = parts.skills.routes(skill_folders)
         return CompositeBackend(
             default=self._workspace(parts),
@@ -468,7 +471,7 @@ class AgentFactory:
 
     @staticmethod
     def _project(parts: _AgentResources) -> list[Middleware]:
-        """What tells an agent that it works in a project, if it does."""
+        """The middleware of a project, if the agent works in one."""
         project = parts.workspaces.project
         return [] if project is None else [ProjectMiddleware(project, parts.workspaces.workers)]
 
@@ -488,17 +491,17 @@ class AgentFactory:
         return self._workspaces.has_memory(context.user_id, context.assistant_id, _MEMORY)
 
     async def _alias_memory(self, context: RunContext) -> str | None:
-        """What the assistant noted under its other name: `general` and `agent` are one."""
+        """The assistant's memory under its other name: `general` and `agent` are one."""
         other = _OTHER_NAMES.get(context.assistant_id)
         if other is None or not self._workspaces.has_memory(context.user_id, other, _MEMORY):
             return None
-        noted = await self._workspaces.open_memories(context.user_id, other)
-        [found] = await noted.adownload_files([_MEMORY])
+        memory = await self._workspaces.open_memories(context.user_id, other)
+        [found] = await memory.adownload_files([_MEMORY])
         return None if found.content is None else found.content.decode(errors="replace")
 
     @property
     def gated_tools(self) -> dict[str, str]:
-        """The built-in tools that wait for a person, and what that person reads about them."""
+        """The built-in tools that require approval, and the text a person reads about them."""
         return self._gated_tools(self._workspaces, self._sandboxes, ())
 
     def _gated_tools(
@@ -507,13 +510,13 @@ class AgentFactory:
         sandboxes: Sandboxes | None,
         own: Sequence[BaseTool],
     ) -> dict[str, str]:
-        asking = {
+        gated = {
             **gated_tools([*self._tools, *own]),
             **(CODE_TOOLS if workspaces.project is not None else {}),
         }
         if sandboxes is None:  # deepagents has the tool all the same, and it refuses
-            asking.pop("execute", None)
-        return asking
+            gated.pop("execute", None)
+        return gated
 
     def _around_calls(
         self,
@@ -553,10 +556,10 @@ class AgentFactory:
         return [tool for tool in self._tools if bound is None or tool.name in bound]
 
     def _shell(self, config: AgentConfig, parts: _AgentResources) -> list[Middleware]:
-        """The shell; none where it must be in a sandbox and nobody asked for one that is missing.
+        """The shell; none where `auto` finds no sandbox.
 
         Raises:
-            Misconfigured: the sandbox that was asked for is not there.
+            Misconfigured: the requested sandbox is missing.
         """
         kind = config.sandbox_type
         if kind in (None, "local"):  # one for all graphs: a conversation keeps its shell
@@ -575,7 +578,7 @@ class AgentFactory:
     def _skills_of(
         sub: SubAgentConfig, parts: _AgentResources, backend: CompositeBackend
     ) -> list[Middleware]:
-        """A helper with folders of skills has them and everyone's; others do as they are told."""
+        """A sub-agent with folders of skills has those and the shared ones; others have none."""
         if not sub.skill_folders:
             return []
         made = SkillsMiddleware(

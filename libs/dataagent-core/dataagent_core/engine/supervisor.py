@@ -38,11 +38,15 @@ _DESCRIPTION = (
     "Hand the conversation to an agent. It sees what was said and answers the user itself; "
     "nothing you say comes after it."
 )
-_NOT_TAKEN = "Not done: one agent answers, and another call has chosen it."
+_NOT_CHOSEN = "Not done: one agent answers, and another call has chosen it."
 
 
 def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
-    """The tool, for these agents."""
+    """The tool by which the supervisor hands over to one of these agents.
+
+    It puts the call with its result into the outer thread, where the agent and later turns find
+    them. An unknown name is an error that the model can act on.
+    """
 
     async def route(
         runtime: ToolRuntime[Any, Any],
@@ -52,8 +56,8 @@ def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
         call_id = runtime.tool_call_id or ""
         spec = next((each for each in agents if each.name == agent_name), None)
         if spec is None:
-            told = unknown_agent_note(str(agent_name or ""), agents)
-            return ToolMessage(told, name=ROUTE, tool_call_id=call_id, status="error")
+            note = unknown_agent_note(str(agent_name or ""), agents)
+            return ToolMessage(note, name=ROUTE, tool_call_id=call_id, status="error")
         update = {"messages": _close_calls(runtime.state["messages"], call_id, spec.name)}
         return Command(goto=spec.name, graph=Command.PARENT, update=update)
 
@@ -67,14 +71,14 @@ def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
 
 
 def _close_calls(messages: Sequence[BaseMessage], call_id: str, agent: str) -> list[BaseMessage]:
-    """What the supervisor did about the question, each call with a result: none stays open."""
+    """The supervisor's messages about the question, with a result for each call."""
     last = max(at for at, each in enumerate(messages) if isinstance(each, HumanMessage))
     done = list(messages[last + 1 :])
     asking = done[-1]
     for call in asking.tool_calls if isinstance(asking, AIMessage) else ():
         is_this = call["id"] == call_id
         result = ToolMessage(
-            f"Handed over. You are `{agent}` now: answer the user." if is_this else _NOT_TAKEN,
+            f"Handed over. You are `{agent}` now: answer the user." if is_this else _NOT_CHOSEN,
             id=f"{ROUTE}-{call['id']}",
             name=call["name"],
             tool_call_id=call["id"] or "",
@@ -86,8 +90,7 @@ def _close_calls(messages: Sequence[BaseMessage], call_id: str, agent: str) -> l
 def _arguments(names: Sequence[str]) -> dict[str, Any]:
     """The JSON schema of what a model passes to `route`.
 
-    It is shown the names and nothing checks them but `route`, which says what to do about a wrong
-    one.
+    Only `route` itself checks the name, to answer a wrong one with a way out.
     """
     task = "What is wanted, whole, in the user's language."
     return {
@@ -108,8 +111,7 @@ SHARED_STATE_KEYS = (
     "_summarization_event",
     "_summarization_session_id",
 )
-"""What an agent finds in the thread and leaves in it: what was said, what was moved to files, its
-plan, and where a long conversation was summed up. Its skills it lists itself: they are its own."""
+"""The parts of a thread's state that agents share: messages, files, plan and summary."""
 
 _MAX_TOKENS = 12_000
 _PROMPT = """You are DataAgent's supervisor. You decide who answers the user.
@@ -141,7 +143,7 @@ class RoutableAgent:
 def build_supervisor(
     model: BaseChatModel, routable: Sequence[RoutableAgent], middleware: Sequence[Middleware]
 ) -> Graph:
-    """The outer graph over agents whose graphs keep the same things in a thread."""
+    """The outer graph over agents whose graphs have the same state."""
     specs = [routable_agent.spec for routable_agent in routable]
     chooser: Graph = create_agent(
         model,
@@ -164,29 +166,29 @@ def describe_agents(agents: Sequence[AgentSpec]) -> str:
 
 
 def _work(routable_agent: RoutableAgent | None) -> lg.Work:
-    """A node's work: let the agent go on with the thread, and return what changed in it.
+    """A node's work: run the agent on the thread, and return what changed in it.
 
-    That an agent has it now is noted before it begins: from then on the run is its own as well.
+    The hand-over is recorded before the agent begins.
     """
 
     async def work(
         agent: Graph, state: Mapping[str, Any], context: RunContext, recursion_limit: int
     ) -> dict[str, Any]:
         given = {name: state[name] for name in SHARED_STATE_KEYS if state.get(name) is not None}
-        asked_for = context
+        own_context = context
         if routable_agent is not None:
-            asked_for = replace(context, assistant_id=routable_agent.assistant_id)
+            own_context = replace(context, assistant_id=routable_agent.assistant_id)
             if context.hand_over is not None:
-                await lg.catch_up()  # what the supervisor said is its own
+                await lg.catch_up()  # the supervisor's text comes first
                 await context.hand_over(routable_agent.spec.agent_id, routable_agent.spec.name)
-        after = await lg.invoke(agent, given, asked_for, recursion_limit)
+        after = await lg.invoke(agent, given, own_context, recursion_limit)
         return thread_changes(given, after)
 
     return work
 
 
 def thread_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What an agent adds to the thread it was given."""
+    """The state that an agent changed in the thread it was given."""
     changed = {
         name: after[name]
         for name in SHARED_STATE_KEYS
@@ -202,7 +204,7 @@ def thread_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
 
 
 class ConversationFilter(AgentMiddleware[Any, Any, Any]):
-    """Shows the supervisor what user and agents said, and no tool's result of earlier turns.
+    """Shows the supervisor the words of user and agents, and no tool's result of earlier turns.
 
     So nothing that came out of a file, a page or a database asks for an agent, and a decision
     costs the same however long the conversation is.
@@ -213,7 +215,7 @@ class ConversationFilter(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Leave out the rest."""
+        """Call the model with these messages only."""
         shown: Any = conversation_messages(request.messages)
         return await handler(request.override(messages=shown))
 
@@ -226,14 +228,14 @@ def conversation_messages(
         (at for at, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0
     )
     current = list(messages[start:])
-    room = most_tokens - thread_tokens(current)
+    left = most_tokens - thread_tokens(current)
     earlier: list[BaseMessage] = []
     for message in reversed(messages[:start]):
         spoken = _text_only(message)
         if spoken is None:
             continue
-        room -= thread_tokens([spoken])
-        if room < 0:
+        left -= thread_tokens([spoken])
+        if left < 0:
             break
         earlier.append(spoken)
     return [*reversed(earlier), *current]

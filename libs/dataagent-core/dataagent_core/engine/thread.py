@@ -40,9 +40,9 @@ async def repair(
     partial_id: str | None = None,
     note: str = INTERRUPTED,
 ) -> None:
-    """Close the thread's open ends. Never raises: the turn's own outcome matters more.
+    """Complete the thread of a turn that was cut off. Never raises: the turn's own outcome matters.
 
-    `asked` is put in if the turn ended before its message reached the thread.
+    `asked` is added if the turn ended before its message reached the thread.
     """
     try:
         state = await lg.snapshot(graph, config)
@@ -66,7 +66,7 @@ def missing_messages(
     partial_id: str | None,
     note: str,
 ) -> list[BaseMessage]:
-    """What the thread lacks: the question, results for open calls, the text seen so far."""
+    """The messages that the thread lacks: the question, results of open calls, partial text."""
     missing: list[BaseMessage] = []
     if asked is not None and all(message.id != asked.id for message in messages):
         missing.append(asked)
@@ -99,27 +99,27 @@ _INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 async def compact(
     graph: Graph, config: Config, summarization: Summarization, context: RunContext
 ) -> AsyncGenerator[AnyEvent]:
-    """Put the thread in short and say so; the events end with a `DoneEvent`.
+    """Summarise the thread and report it; the events end with a `DoneEvent`.
 
-    Whatever goes wrong, and whoever stops it: the thread is as it was, or it is in short.
+    When it fails or is stopped the thread is as it was, or it is summarised.
     """
     usage: dict[str, int] = {}
     if context.budget is not None:
         context.budget.reported = usage
     try:
-        told = await _compact_thread(graph, config, summarization, usage)
+        report = await _compact_thread(graph, config, summarization, usage)
     except Exception as error:
         yield error_event(error)
         yield DoneEvent(reason="failed", token_usage=usage or None)
         return
-    yield TextEvent(content=told, is_final=True)
+    yield TextEvent(content=report, is_final=True)
     yield DoneEvent(token_usage=usage or None)
 
 
 async def _compact_thread(
     graph: Graph, config: Config, summarization: Summarization, usage: dict[str, int]
 ) -> str:
-    """Do it; what its user is told."""
+    """Summarise; returns the text for the user."""
     thread = await lg.values(graph, config)
     messages = list(thread.get("messages", ()))
     before = thread.get(SUMMARIZATION_EVENT_KEY)

@@ -149,7 +149,7 @@ class BoundTools(ToolCheck):
         return _with_tools(request, lambda tool: self._allows(tool, tool_name(tool)))
 
     async def check(self, call: ToolCallRequest, run: RunContext | None) -> ToolMessage | None:
-        """Refuse a tool that is not bound. MCP tools get here only if they are."""
+        """Refuse a tool that is not bound. `McpAccess` has checked MCP tools."""
         name = call.tool_call["name"]
         return None if self._allows(call.tool, name) else refusal(call, self._reason(name))
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class UserServers(Protocol):
-    """What connects users' servers: `dataagent_core.mcp.MCPConnectionManager`."""
+    """Connects users' servers, as `dataagent_core.mcp.MCPConnectionManager` does."""
 
     async def connect_user_servers(self, user_id: str, config: MCPConfig) -> list[BaseTool]:
         """Connect a user's servers anew; their tools."""

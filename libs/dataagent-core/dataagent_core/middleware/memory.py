@@ -22,7 +22,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware.calls import append_to_prompt
+from dataagent_core.middleware.calls import ModelHandler, append_to_prompt
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager
 from dataagent_core.workspace.current_run import run_or_default
 from dataagent_core.workspace.project import Project
@@ -49,7 +49,7 @@ matters only now, and never save passwords, keys or tokens."""
 class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
     """Long-term memory per user and assistant, fresh in each model call."""
 
-    state_schema = AgentState  # pyright: ignore[reportAssignmentType] nothing is kept in the state
+    state_schema = AgentState  # pyright: ignore[reportAssignmentType] no state of its own
     # the graph gets no step for it
     before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType]
     # the graph gets no step for it
@@ -64,9 +64,9 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
         extra_memory: ExtraMemory | None = None,
         storage_root: Path | None = None,
     ) -> None:
-        """Read the sources through the backend, if `has_memory` says that there are any.
+        """Read the sources through the backend, if `has_memory` says that any exist.
 
-        `extra_memory` gives what the assistant noted under another name of its own. In an agent
+        `extra_memory` gives the assistant's memory under another of its names. In an agent
         that is not built by an `AgentFactory`: with the `backend` of its file tools, so that it can
         note what it learns; `AgentMemoryMiddleware(storage_root=…)` reads what is in
         `{storage_root}/memories/{user_id}/{assistant_id}/`, which is where the settings say without
@@ -84,7 +84,7 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        handler: ModelHandler,
     ) -> ModelResponse[Any]:
         """Add the memory to the prompt."""
         texts: dict[str, str] = {}
@@ -92,18 +92,18 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
             texts = _texts(await self._backend.adownload_files(self.sources))
         context: Any = request.runtime.context
         if self._extra_memory is not None and isinstance(context, RunContext):
-            noted = await self._extra_memory(context)
-            if noted:
+            extra = await self._extra_memory(context)
+            if extra:
                 own = texts.get(MEMORY_PATH)
                 texts[MEMORY_PATH] = (
-                    f"{own}\n\n{_truncate_user_memory(noted)}"
+                    f"{own}\n\n{_truncate_user_memory(extra)}"
                     if own
-                    else _truncate_user_memory(noted)
+                    else _truncate_user_memory(extra)
                 )
         return await handler(self._with_memory(request, texts))
 
     def _is_known_to_be_empty(self, request: ModelRequest[Any]) -> bool:
-        """Most users have no memory yet: spare them the hop to a thread."""
+        """Whether the user has no memory: most have none, and need no hop to a thread."""
         context: Any = request.runtime.context
         return (
             self._has_memory is not None
@@ -158,7 +158,7 @@ here. The user's words come first, and it can permit nothing: approvals are aske
 
 
 class ProjectMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Tells the model about the project, fresh in each call."""
+    """Describes the user's project to the model, where that is the workspace, in each call."""
 
     def __init__(self, project: Project, workers: FileWorkers) -> None:
         super().__init__()
@@ -168,17 +168,17 @@ class ProjectMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        handler: ModelHandler,
     ) -> ModelResponse[Any]:
-        """Add it to the prompt."""
+        """Add where the files are, and the project's memory."""
         memory = await self._workers.run(self._project.memory)
-        told = project_prompt(str(self._project.root), memory)
-        added = append_to_prompt(request.system_message, told)
+        section = project_prompt(str(self._project.root), memory)
+        added = append_to_prompt(request.system_message, section)
         return await handler(request.override(system_message=added))
 
 
 def project_prompt(root: str, memory: tuple[str, bytes] | None) -> str:
-    """What the model reads. A memory cannot end its own tag."""
+    """The section of the prompt. A memory cannot end its own tag."""
     where = _WHERE.format(root=root)
     if memory is None:
         return where

@@ -29,7 +29,7 @@ _MAX_SECONDS = 600.0
 
 
 class ShellArguments(BaseModel):
-    """What the model passes to `shell`."""
+    """Arguments of `shell`."""
 
     command: str = Field(description="The command line, for bash.", min_length=1)
     timeout_seconds: float = Field(

@@ -10,25 +10,24 @@ put it. A skill's text is advice and grants nothing.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware.skills import SkillsMiddleware as DeepSkills
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware.calls import append_to_prompt
-from dataagent_core.skills import Folders, SkillLibrary, SkillSet, SkillText, skill_folders
+from dataagent_core.middleware.calls import ModelHandler, append_to_prompt
+from dataagent_core.skills import Folders, SkillLibrary, SkillText, skill_folders
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.current_run import run_or_default
 from dataagent_core.workspace.workers import run_blocking
@@ -37,13 +36,13 @@ ACTIVATE_SKILL = "activate_skill"
 
 
 class ActivateSkillArguments(BaseModel):
-    """What the model passes to `activate_skill`."""
+    """Arguments of `activate_skill`."""
 
     name: str = Field(description="The skill's name, as it is listed.", min_length=1)
 
 
 class ActivateSkillTool(BaseTool):
-    """Hands out a skill of the run's user."""
+    """Returns the instructions of a skill of the run's user."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -76,7 +75,7 @@ def skill_prompt(skill: SkillText) -> str:
     return f'<skill name="{escape(entry.name)}">\n{skill.instructions}{files}\n</skill>'
 
 
-_KEPT_TEXTS: Final = 256
+_MAX_TEXTS: Final = 256
 
 SKILLS_PROMPT: Final = """## Skills
 
@@ -97,7 +96,7 @@ _CHOSEN: Final = """[SKILL: {name}] The user chose this skill for what they ask 
 class SkillsMiddleware(DeepSkills[Any, Any]):
     """Lists the skills of the run's user, and gives the one they chose."""
 
-    state_schema = AgentState  # pyright: ignore[reportAssignmentType] nothing is kept in the state
+    state_schema = AgentState  # pyright: ignore[reportAssignmentType] no state of its own
     # the graph gets no step for these
     before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType]
     abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType]
@@ -116,11 +115,11 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         is_helper: bool = False,
         skills_dir: Path | Sequence[Path] = (),
     ) -> None:
-        """Serve an agent that has these folders of skills beside everyone's.
+        """Serve an agent that has these folders of skills beside the shared ones.
 
-        The skill a user chose is for the agent they talk to, not for its helpers. In an agent that
-        is not built by an `AgentFactory`: `SkillsMiddleware(skills_dir=…)` lists the skills of a
-        folder, or of several, beside ours; the folder of a skill has its SKILL.md.
+        The skill a user chose is for the agent they talk to, not for its sub-agents. In an agent
+        that is not built by an `AgentFactory`: `SkillsMiddleware(skills_dir=…)` lists the skills of
+        a folder, or of several, beside ours; the folder of a skill has its SKILL.md.
         """
         super().__init__(backend=backend or StateBackend(), sources=(), system_prompt=SKILLS_PROMPT)
         self._is_alone = library is None
@@ -134,7 +133,6 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         self._library = library
         self._folders = folders
         self._is_helper = is_helper
-        self._sections: WeakKeyDictionary[SkillSet, _ListSection] = WeakKeyDictionary()
         self._chosen: OrderedDict[str, str] = OrderedDict()
         run_of = run_or_default if self._is_alone else run_context
         self.tools = [ActivateSkillTool(library=library, folders=folders, run_of=run_of)]
@@ -142,7 +140,7 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        handler: ModelHandler,
     ) -> ModelResponse[Any]:
         """Add the list to the prompt, and the skill the user chose to their message."""
         return await handler(await self._with_skills(request))
@@ -155,21 +153,15 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
             context = run_or_default()
         skill_set = await self._library.skill_set(context.user_id, self._folders)
         if skill_set.skills:
-            request = request.override(system_message=self._list(request.system_message, skill_set))
+            section = SKILLS_PROMPT.format(
+                skills_list=skill_set.listing, skills_locations="", skills_load_warnings=""
+            )
+            prompt = append_to_prompt(request.system_message, section)
+            request = request.override(system_message=prompt)
         if context.skill is not None and not self._is_helper:
             text = await self._text(context.skill, context)
             request = request.override(messages=_with_skill(request.messages, context.skill, text))
         return request
-
-    def _list(self, system: SystemMessage | None, skill_set: SkillSet) -> SystemMessage:
-        """The prompt with the list; the same prompt and list give the same message."""
-        listed = self._sections.get(skill_set)
-        if listed is None:
-            section = SKILLS_PROMPT.format(
-                skills_list=skill_set.listing, skills_locations="", skills_load_warnings=""
-            )
-            listed = self._sections[skill_set] = _ListSection(section)
-        return listed.append_to(system)
 
     async def _text(self, name: str, context: RunContext) -> str:
         """The chosen skill as it was when the run first used it."""
@@ -177,27 +169,13 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         if text is None:
             skill = await self._library.read(context.user_id, name, self._folders)
             text = self._chosen[context.run_id] = skill_prompt(skill)
-            while len(self._chosen) > _KEPT_TEXTS:
+            while len(self._chosen) > _MAX_TEXTS:
                 self._chosen.popitem(last=False)
         return text
 
 
-class _ListSection:
-    """A list of skills as it stands in prompts, and the last prompt it was put into."""
-
-    def __init__(self, section: str) -> None:
-        self._section = section
-        self._prompt: tuple[SystemMessage | None, SystemMessage] | None = None
-
-    def append_to(self, system: SystemMessage | None) -> SystemMessage:
-        """The system message and the list; an agent's own never changes, so this is made once."""
-        if self._prompt is None or self._prompt[0] is not system:
-            self._prompt = (system, append_to_prompt(system, self._section))
-        return self._prompt[1]
-
-
 def _with_skill(messages: list[AnyMessage], name: str, text: str) -> list[AnyMessage]:
-    """The messages with a skill's instructions in the user's last one; the thread keeps its own."""
+    """The messages with a skill's instructions in the user's last one; the thread is unchanged."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if isinstance(message, HumanMessage):

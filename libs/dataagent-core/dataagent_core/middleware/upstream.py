@@ -1,9 +1,10 @@
-"""Replaces internals of LangChain, LangGraph and deepagents. Only models do so elsewhere.
+"""Replaces internals of LangChain, LangGraph and deepagents.
 
-Each replacement is listed in `REPLACEMENTS` with the version it was written against and with the
-processor time of a turn without it, as a multiple: one that loses less than a tenth is removed.
-`tests/engine/test_upstream.py` fails when one no longer applies. Most of them ask a `Thread`,
-which knows what is true of its messages, instead of looking at every message of a conversation.
+`REPLACEMENTS` lists each, with the version it was written against and the processor time of a turn
+without it, as a multiple: one that loses less than a tenth is removed. The few private names that
+other modules rely on are in the list too. `tests/engine/test_upstream.py` fails when one no longer
+applies. Most replacements ask a `Thread`, which knows the facts about its messages, instead of
+looking at every message of a conversation.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Replacement:
     version: str
     reason: str
     cost_without: str
-    where: str = "here"
+    """Processor time of a turn without it, as a multiple."""
+    where: str = "middleware/upstream.py"
 
 
 _CORE, _AGENTS, _DEEP = (
@@ -78,6 +80,7 @@ _CORE, _AGENTS, _DEEP = (
     ("langchain", "1.4.7"),
     ("deepagents", "0.7.32"),
 )
+_NEEDED: Final = "the feature needs it"
 _GRAPH: Final = ("langgraph-checkpoint", "4.3.1")
 REPLACEMENTS: Final = (
     Replacement(
@@ -166,6 +169,26 @@ REPLACEMENTS: Final = (
         "1.31",
         "models/merge.py",
     ),
+    Replacement(
+        "deepagents.middleware.summarization.SummarizationMiddleware._acreate_summary",
+        *_DEEP,
+        "makes a summary at the user's request; there is no public function for it",
+        _NEEDED,
+    ),
+    Replacement(
+        "langchain_core.language_models.BaseChatModel._get_ls_params",
+        *_CORE,
+        "names a model and its provider in traces; nothing public has both",
+        _NEEDED,
+        "middleware/observers.py",
+    ),
+    Replacement(
+        "deepagents.backends.utils._get_backend_read_file_type",
+        *_DEEP,
+        "read_file decides by it whether a file is text",
+        _NEEDED,
+        "workspace/backend.py",
+    ),
 )
 
 
@@ -191,14 +214,14 @@ def _skip_plain_threads(module: Any, name: str) -> None:
         return
 
     @functools.wraps(original)
-    def plain_as_it_is(messages: Any) -> Any:
+    def scan(messages: Any) -> Any:
         if isinstance(messages, Thread) and messages.is_plain:
             head = messages.head
             if head is None or original([head])[0] is head:
                 return messages
         return original(messages)
 
-    setattr(module, name, plain_as_it_is)
+    setattr(module, name, scan)
 
 
 @contextmanager
@@ -243,7 +266,7 @@ def use_fast_reducer(graph: G) -> G:
 
 
 def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
-    """The thread after some writes: the same as the original, sooner."""
+    """The thread after some writes, as the original reducer would make it."""
     thread = state if isinstance(state, Thread) else Thread(state or ())
     new: list[Any] = []
     for write in writes:
@@ -272,15 +295,15 @@ Tools = list[BaseTool | dict[str, Any]]
 
 
 class PlainContent(UnsupportedContentMiddleware[Any, Any]):
-    """Replaces content a model cannot take; plain text needs no look.
+    """Replaces content a model cannot take; plain text is not searched.
 
-    It stands next to the model, so it also puts the system message before the thread: the model
+    It is next to the model, so it also puts the system message before the thread: the model
     then gets the thread, not a list made of it.
     """
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "UnsupportedContentMiddleware"
 
     def _filter_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -302,11 +325,11 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
 
 
 class FileToolsMiddleware(FilesystemMiddleware[Any, Any]):
-    """The file tools; a thread in which nothing was moved to a file needs no look."""
+    """The file tools; a thread in which nothing was moved to a file is not searched."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "FilesystemMiddleware"
 
     async def awrap_model_call(
@@ -330,26 +353,26 @@ class FileToolsMiddleware(FilesystemMiddleware[Any, Any]):
 
 
 class Summarization(SummarizationMiddleware):
-    """Deepagents' summarization, which counts a thread by what it knows, and can be asked for."""
+    """Deepagents' summarization, with the thread's own count of tokens; also on request."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "SummarizationMiddleware"
 
     def visible_messages(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> list[AnyMessage]:
-        """What a model sees of a thread: the summary of its older part, then the rest."""
+        """The messages that a model sees: the summary of the older part, then the rest."""
         return self._apply_event_to_messages(list(messages), event)
 
     async def summarise(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> SummarizationEvent | None:
-        """The thread's older part in short, all before its last turn; None if that is nothing.
+        """Summarise all before the thread's last turn; None if nothing is before it.
 
         Raises:
-            ModelRefused: the model has nothing to say.
+            ModelRefused: the model gave no summary.
         """
         visible_messages = self.visible_messages(messages, event)
         cutoff = _before_last_turn(visible_messages)
@@ -399,13 +422,13 @@ class TokenCounter:
 
     def _count_tools(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
         key = tuple(map(id, tools))
-        kept = self._tools.get(key)
-        if kept is None:
-            kept = (list(tools), count_tokens_approximately([], tools=list(tools)))
-            self._tools[key] = kept  # the tools are kept too: their ids stay theirs
+        counted = self._tools.get(key)
+        if counted is None:
+            counted = (list(tools), count_tokens_approximately([], tools=list(tools)))
+            self._tools[key] = counted  # with the tools, so that their ids stay theirs
             if len(self._tools) > _MAX_TOOL_SETS:
                 self._tools.popitem(last=False)
-        return kept[1]
+        return counted[1]
 
 
 def summarization(
@@ -431,7 +454,7 @@ def summarization(
 
 
 def _before_last_turn(messages: Sequence[AnyMessage]) -> int:
-    """Where the last turn begins; the end if there is only one, with work in it."""
+    """The index at which the last turn begins; the end if there is only one, with tool calls."""
     last = max((i for i, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0)
     if last:
         return last
@@ -439,18 +462,18 @@ def _before_last_turn(messages: Sequence[AnyMessage]) -> int:
 
 
 class NoParentNotifier(AgentMiddleware[Any, Any, Any]):
-    """Nothing: our agents are not started by agents of other servers."""
+    """Does nothing: our agents are not started by agents of other servers."""
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "_ParentNotifierMiddleware"
 
 
 class PatchToolCalls(PatchToolCallsMiddleware):
-    """Answers calls without results, or with broken arguments, in what the model is sent.
+    """Adds results to open or malformed calls in the request to the model.
 
-    `engine/thread.py` keeps threads whole; this covers what a provider sends malformed.
+    `engine/thread.py` repairs threads; this covers what a provider sends malformed.
     """
 
     # the graph gets no step for it
@@ -458,7 +481,7 @@ class PatchToolCalls(PatchToolCallsMiddleware):
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "PatchToolCallsMiddleware"
 
     async def awrap_model_call(
@@ -487,7 +510,7 @@ class TodoList(TodoListMiddleware[Any, Any]):
 
     @property
     def name(self) -> str:
-        """The middleware it stands in for."""
+        """The name of the middleware that it replaces."""
         return "TodoListMiddleware"
 
     async def awrap_model_call(
@@ -495,13 +518,13 @@ class TodoList(TodoListMiddleware[Any, Any]):
         request: ModelRequest[Any],
         handler: ModelHandler,
     ) -> ModelResponse[Any]:
-        """Add how to use the plan to the prompt, as deepagents adds its own sections."""
+        """Add the instructions for the plan to the prompt."""
         added = append_to_prompt(request.system_message, self.system_prompt)
         return await handler(request.override(system_message=added))
 
 
 def _is_whole(messages: Sequence[BaseMessage]) -> bool:
-    """Whether every call has its result. One look at each message, in the order they are read."""
+    """Whether every call has its result."""
     if isinstance(messages, Thread):
         return messages.is_plain and not messages.open_calls
     open_calls: set[str | None] = set()

@@ -29,9 +29,6 @@ _ROLE_LENGTH: dict[type[BaseMessage], int] = {
     SystemMessage: len("system"),
 }
 
-_MOST_MEASURED = 256
-_MEASURED: dict[int, tuple[SystemMessage, tuple[int, int]]] = {}
-
 
 class Thread(list[Any]):  # messages; LangGraph's types know no more
     """Messages in order. It never changes: `with_messages` makes a longer one."""
@@ -53,13 +50,13 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         self._places: dict[str, int] = {}
         self._is_named = True  # each message has an id of its own
         self.head: SystemMessage | None = None
-        """The system message before it, of which nothing below is said."""
+        """The system message before the thread; the other facts do not cover it."""
         self.open_calls: frozenset[str | None] = frozenset()
         """Tool calls that have no result yet."""
         self.is_plain = True
         """Whether all content is text, and every tool call could be read."""
         self.is_unmarked = True
-        """Whether no library left a note for itself on a user's message."""
+        """Whether no library has marked a user's message."""
         self.tokens = 0
         """About how many tokens the messages take (see `count_tokens`)."""
         self.characters = 0
@@ -91,9 +88,8 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         list.append(whole, system)  # pyright: ignore[reportUnknownMemberType] messages
         list.extend(whole, self)  # pyright: ignore[reportUnknownMemberType] messages
         whole.head = system
-        tokens, characters = _measured(system)
-        whole.tokens += tokens
-        whole.characters += characters
+        whole.tokens += count_tokens(system)
+        whole.characters += _length(system)
         return whole
 
     def _copied(self, messages: Iterable[Any]) -> Thread:
@@ -185,17 +181,6 @@ def count_tokens(message: Any) -> int:
         return count_tokens_approximately([message])
     characters = len(message.content) + role + len(message.name or "")
     return -(-characters // _CHARS_PER_TOKEN) + _PER_MESSAGE
-
-
-def _measured(system: SystemMessage) -> tuple[int, int]:
-    """Tokens and characters of a system message: mostly the very object of the last call."""
-    found = _MEASURED.get(id(system))
-    if found is None:
-        size = (count_tokens(system), _length(system))
-        found = _MEASURED[id(system)] = (system, size)  # kept: its id stays its own
-        if len(_MEASURED) > _MOST_MEASURED:
-            del _MEASURED[next(iter(_MEASURED))]
-    return found[1]
 
 
 def _length(message: BaseMessage) -> int:

@@ -1,4 +1,4 @@
-"""Skills: procedures in folders, found, checked and handed out."""
+"""Skills: procedures in folders, which are listed, checked and read."""
 
 from dataagent_core.skills.library import OWN_FOLDER, Folders, SkillLibrary, SkillSet
 from dataagent_core.skills.loader import SkillFolder, shipped_skills, skill_folders

@@ -52,7 +52,7 @@ _NAMED: Final = 12
 
 @dataclass(frozen=True, eq=False)
 class SkillSet:
-    """Skills by name; those of later places have replaced earlier ones of the same name."""
+    """Skills by name; those of later folders have replaced earlier ones of the same name."""
 
     skills: dict[str, tuple[SkillEntry, SkillRoot]] = field(
         default_factory=dict[str, tuple[SkillEntry, SkillRoot]]
@@ -69,7 +69,7 @@ class SkillSet:
         """A skill and where it is.
 
         Raises:
-            SkillNotFound: there is none of this name; the message names those most like it.
+            SkillNotFound: no skill has this name; the message names similar ones.
         """
         found = self.skills.get(name)
         if found is None:
@@ -77,7 +77,7 @@ class SkillSet:
         return found
 
     def missing(self, name: str, way_out: str = "") -> SkillNotFound:
-        """The error for a name that is not here; it names those most like it."""
+        """The error for an unknown name; it names similar ones."""
         nearest = self._nearest(name)
         if nearest:
             hint = f"Did you mean {' or '.join(nearest)}?"
@@ -97,15 +97,15 @@ class SkillSet:
     def listing(self) -> str:
         """The skills, one a line, with descriptions as far as they fit."""
         lines: list[str] = []
-        room = _MAX_LISTED
+        left = _MAX_LISTED
         for entry in self:
-            room -= len(entry.description)
-            lines.append(f"- {entry.name}: {entry.description}" if room > 0 else f"- {entry.name}")
+            left -= len(entry.description)
+            lines.append(f"- {entry.name}: {entry.description}" if left > 0 else f"- {entry.name}")
         return "\n".join(lines)
 
 
 def merge_skills(roots: Iterable[tuple[SkillRoot, RootContent]]) -> SkillSet:
-    """What the places have together, in their order."""
+    """The skills of all folders, in their order."""
     skills: dict[str, tuple[SkillEntry, SkillRoot]] = {}
     problems: list[SkillProblem] = []
     for root, found in roots:
@@ -117,14 +117,14 @@ def merge_skills(roots: Iterable[tuple[SkillRoot, RootContent]]) -> SkillSet:
 logger = logging.getLogger(__name__)
 OWN_FOLDER: Final = "skills"
 SHARED_ROUTE: Final = "/.skills"
-_KEPT_USERS: Final = 512
+_MAX_USERS: Final = 512
 _NOTHING: Final = RootContent()
 Folders = tuple[Path, ...]
 
 
 @dataclass(slots=True)
 class _UserSkills:
-    """A user's skills as they were last read, and the shelves made with them."""
+    """A user's skills as they were last read, and the skill sets made with them."""
 
     root: SkillRoot
     found: RootContent
@@ -143,7 +143,7 @@ class SkillLibrary:
         self._shared: dict[Folders, SkillSet] = {}
         self._own: OrderedDict[str, _UserSkills] = OrderedDict()
 
-    # -- shelves ----------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------
 
     async def skill_set(self, user_id: str, folders: Folders = ()) -> SkillSet:
         """The user's skills with an agent that has these folders of its own."""
@@ -162,7 +162,7 @@ class SkillLibrary:
         return skill_set
 
     async def shared(self, folders: Folders = ()) -> SkillSet:
-        """The skills that are nobody's own."""
+        """The skills that everyone shares."""
         known = self._shared.get(folders)
         if known is not None:
             return known
@@ -191,11 +191,11 @@ class SkillLibrary:
     # -- a user's own -----------------------------------------------------------------------
 
     async def put(self, user_id: str, name: str, content: str) -> SkillEntry:
-        """Keep a skill of the user's own, in place of the one they had of this name.
+        """Store a skill of the user's own, replacing theirs of this name.
 
         Raises:
-            BadInput: it cannot be used; nothing is kept.
-            QuotaExceeded: there is no room for it.
+            BadInput: it cannot be used; nothing is stored.
+            QuotaExceeded: it does not fit the quota.
         """
         try:
             parse_skill(content.encode(), folder=name)
@@ -214,7 +214,7 @@ class SkillLibrary:
         """Delete one of the user's own, with all its files.
 
         Raises:
-            SkillNotFound: they have none of this name.
+            SkillNotFound: the user has none of this name.
         """
         is_mine = is_skill_name(name) and (self._own_root(user_id).path / name).exists()
         if self._workspaces.is_archived(user_id) or is_mine:
@@ -230,7 +230,7 @@ class SkillLibrary:
             raise BadInput(f"You have {MAX_OWN} skills, the most there may be. Delete one first.")
 
     def _may_have_own(self, user_id: str) -> bool:
-        """One look, without a hop to a thread: most users have none."""
+        """Whether to look further, without a hop to a thread: most users have none."""
         if user_id in self._own:
             return True
         workspace = self._workspaces.get_user_workspace(user_id)
@@ -247,11 +247,11 @@ class SkillLibrary:
         found = await self._workers.run(partial(read_root, root))
         _warn(root, found)
         known = self._own[user_id] = _UserSkills(root, found)
-        while len(self._own) > _KEPT_USERS:
+        while len(self._own) > _MAX_USERS:
             self._own.popitem(last=False)
         return known
 
-    # -- places -----------------------------------------------------------------------------
+    # -- folders ----------------------------------------------------------------------------
 
     def _own_root(self, user_id: str) -> SkillRoot:
         jail = Jail(self._workspaces.get_user_workspace(user_id))
@@ -274,7 +274,7 @@ class SkillLibrary:
         return [(root, self._content_of(root)) for root in self._shared_roots(folders)]
 
     def _content_of(self, root: SkillRoot) -> RootContent:
-        """What a shared place has; read once. Two that read at once find the same."""
+        """The skills of a shared folder, read once. Concurrent readers find the same."""
         found = self._read.get(root.path)
         if found is None:
             found = self._read[root.path] = read_root(root)

@@ -35,7 +35,7 @@ from dataagent_core.workspace.jail import Jail, walk
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
-    """A directory of skills, and whose they are."""
+    """A directory of skills, and its source."""
 
     source: SkillSource
     directory: Path
@@ -62,12 +62,12 @@ def shipped_skills() -> Path:
 _MAX_FILES: Final = 50
 
 StatKey = tuple[int, ...]
-"""What a file or folder looked like: inode, size, links and time. Nothing if it is not there."""
+"""State of a file or folder: inode, size, links and time; empty if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootStamp:
-    """What a place looked like: itself, and the SKILL.md of each folder in it."""
+    """State of a root: itself, and the SKILL.md of each folder in it."""
 
     root: StatKey = ()
     files: tuple[tuple[str, StatKey], ...] = ()
@@ -97,7 +97,7 @@ class SkillRoot:
 
 @dataclass(frozen=True, slots=True)
 class RootContent:
-    """What is in a place."""
+    """The skills of a root, and the folders that cannot be used."""
 
     entries: tuple[SkillEntry, ...] = ()
     problems: tuple[SkillProblem, ...] = ()
@@ -128,7 +128,7 @@ def _shown(name: str) -> str:
 
 
 def stamp_of(root: SkillRoot) -> RootStamp:
-    """What the place looks like now: twice as many folders as it may have skills, and no more."""
+    """The current state of a root, of at most twice as many folders as it may have skills."""
     with suppress(OSError, OutsideWorkspace), root.jail.directory(root.of()) as directory:
         key = _stat_key(os.fstat(directory))
         with os.scandir(directory) as entries:
@@ -141,7 +141,7 @@ def stamp_of(root: SkillRoot) -> RootStamp:
 
 
 def is_unchanged(root: SkillRoot, stamp: RootStamp) -> bool:
-    """Whether the place looks as it did: one look at it and at each file, nothing is opened."""
+    """Whether the root has the same state; opens no file."""
     folder = str(root.path)
     try:
         if _stat_key(os.stat(folder)) != stamp.root:

@@ -40,7 +40,7 @@ class SkillEntry:
     name: str
     """1 to 64 of a-z, 0-9 and single hyphens; the name of its folder."""
     description: str
-    """What it does and when to use it, on one line: what the model always sees."""
+    """What it does and when to use it, on one line, which the model always sees."""
     path: Path
     """The folder with its SKILL.md, on this machine. Not for messages."""
     source: SkillSource = "own"
@@ -86,7 +86,7 @@ _MAX_TOOLS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """What a SKILL.md says."""
+    """The content of a SKILL.md."""
 
     name: str
     description: str

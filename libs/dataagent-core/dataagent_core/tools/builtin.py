@@ -71,7 +71,7 @@ def standalone_tool(name: str) -> BaseTool:
     """The tool of that name, with the settings of the environment.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no tool has the name.
     """
     settings = Settings()
     client = OutboundClient(allow_private_hosts=settings.allow_private_hosts)

@@ -48,7 +48,7 @@ _DOCUMENTS = {
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks."""
+    """The tools of this module."""
     return [
         FetchUrlTool(
             client=context.client,
@@ -60,7 +60,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class FetchUrlArguments(BaseModel):
-    """What the model passes to `fetch_url`."""
+    """Arguments of `fetch_url`."""
 
     url: str = Field(description="An http:// or https:// URL of a page to read.")
     start: int = Field(
@@ -116,7 +116,7 @@ async def fetch_page(
 
     Raises:
         HostNotAllowed: as `OutboundClient.send`.
-        ToolFailed: there is no answer, or none that can be read.
+        ToolFailed: the server does not answer, or its answer cannot be read.
     """
     request = Request(url, headers={"Accept": "text/html,*/*;q=0.8"})
     reply = await client.send(request, may_follow)
@@ -134,10 +134,10 @@ async def fetch_page(
 
 
 def _source(reply: Reply) -> DocumentSource | None:
-    """What has to be read; None for text that is as it is.
+    """The document to read; None for plain text.
 
     Raises:
-        ToolFailed: nobody can read it.
+        ToolFailed: it cannot be read.
     """
     if "html" in reply.content_type:
         return DocumentSource(

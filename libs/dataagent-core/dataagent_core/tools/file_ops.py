@@ -78,7 +78,7 @@ class FileOpTracker:
         """Note a call; tools that are not file tools are ignored.
 
         `before` is the file's text, empty for a new file; a file that is too large to compare is
-        said to be so instead, and its record has a note in place of a diff.
+        marked as such instead, and its record has a note in place of a diff.
         """
         path = args.get("file_path") or args.get("path")
         if tool_name in FILE_TOOLS and isinstance(path, str):
@@ -124,7 +124,7 @@ def _outcome(
 
 
 def planned_diff(tool_name: str, path: str, args: Mapping[str, Any], before: str) -> str | None:
-    """What a call would change in a file with this text; None for nothing, or another tool."""
+    """The diff of a call on a file with this text; None for no change, or another tool."""
     operation = FILE_TOOLS.get(tool_name)
     if operation is None or operation == "read":
         return None

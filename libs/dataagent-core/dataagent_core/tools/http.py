@@ -26,12 +26,12 @@ _SHOWN_HEADERS = frozenset(
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks."""
+    """The tools of this module."""
     return [HttpRequestTool(client=context.client)]
 
 
 class HttpRequestArguments(BaseModel):
-    """What the model passes to `http_request`."""
+    """Arguments of `http_request`."""
 
     url: str = Field(description="An http:// or https:// URL.")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "GET"

@@ -29,8 +29,8 @@ from dataagent_core.workspace import (
     run_context,
 )
 
-_MOST_PATHS: Final = 500
-_MOST_DIFFED: Final = 200_000
+_MAX_PATHS: Final = 500
+_MAX_DIFFED: Final = 200_000
 _INSIDE: Final = "/workspace/"
 _APPROVAL: Final = "Write files that code made or changed into the workspace, and delete others."
 _ABOUT: Final = """\
@@ -40,7 +40,7 @@ Name each file; the user is asked first. What is in /output needs none of this."
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: nothing without a sandbox, or where it has the user's own files."""
+    """The tools of this module: nothing without a sandbox, or where it has the user's own files."""
     if context.sandboxes is None or context.workspaces is None:
         return []
     if context.workspaces.project is not None:
@@ -49,16 +49,16 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class KeepArguments(BaseModel):
-    """What the model passes to `keep_files`."""
+    """Arguments of `keep_files`."""
 
     paths: list[str] = Field(
         default_factory=list[str],
-        max_length=_MOST_PATHS,
+        max_length=_MAX_PATHS,
         description="Files that code made or changed, relative to /workspace.",
     )
     deleted: list[str] = Field(
         default_factory=list[str],
-        max_length=_MOST_PATHS,
+        max_length=_MAX_PATHS,
         description="Files that code deleted and that the user is to lose as well.",
     )
 
@@ -91,7 +91,7 @@ class KeepFiles(BaseTool):
         try:
             done = await session.commit(writer, written | gone)
         except DataAgentError as error:
-            if writer.done:  # somebody else took the room in this moment
+            if writer.done:  # another write has just used the quota
                 error.message += f" Kept before that: {', '.join(writer.done)}."
             raise
         finally:
@@ -105,7 +105,7 @@ class KeepFiles(BaseTool):
 
 @dataclass(slots=True)
 class _UserFiles:
-    """A user's workspace as a `Keeper`; remembers what it did, for who watches."""
+    """A user's workspace as a `Keeper`, with records of its changes."""
 
     files: FolderBackend
     workspaces: UserWorkspaceManager
@@ -143,7 +143,7 @@ class _UserFiles:
         self._note("delete", path, before, b"")
 
     async def _text(self, path: str) -> bytes:
-        if await self.size(path) > _MOST_DIFFED:
+        if await self.size(path) > _MAX_DIFFED:
             return b"\0"
         [found] = await self.files.adownload_files([path])
         return found.content or b""
@@ -157,9 +157,9 @@ class _UserFiles:
 
 
 def _diff(path: str, before: bytes, after: bytes) -> tuple[dict[str, int], str | None]:
-    """What changed in a text; of anything else how long it is."""
+    """Metrics and diff of a text; of anything else its size."""
     size = {"bytes_written": len(after)}
-    if b"\0" in before or b"\0" in after or len(after) > _MOST_DIFFED:
+    if b"\0" in before or b"\0" in after or len(after) > _MAX_DIFFED:
         return size, None
     try:
         metrics, diff = diff_texts(f"/{path}", before.decode(), after.decode())
@@ -169,15 +169,15 @@ def _diff(path: str, before: bytes, after: bytes) -> tuple[dict[str, int], str |
 
 
 def _relative(path: str) -> str:
-    """A path as the sandbox's changes name it."""
+    """A path in the form of the sandbox's changes."""
     return path.removeprefix(_INSIDE).lstrip("/")
 
 
 def _check(changes: list[FileChange], written: frozenset[str], gone: frozenset[str]) -> None:
-    """Refuse what is not as the call says.
+    """Refuse files that were not changed as the call says.
 
     Raises:
-        BadInput: nothing is named, or something that code did not change in this way.
+        BadInput: no file is named, or one that code did not change in this way.
     """
     if not written and not gone:
         raise BadInput(f"Name the files to keep. {unkept_note(changes) or 'Nothing has changed.'}")

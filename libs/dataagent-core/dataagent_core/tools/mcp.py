@@ -49,19 +49,19 @@ from dataagent_core.workspace import FileStore, run_context
 
 Write = Callable[[Any], None]
 """Writes to the run's stream."""
-_KEPT_TOOLS = 4_096
+_MAX_TOOLS = 4_096
 _PROGRESS_SECONDS = 0.5
-_MOST_PROGRESS_TEXT = 200
+_MAX_PROGRESS_TEXT = 200
 
 
 class AgentMcpTool(McpTool):
-    """One tool of the catalogue, for one agent. Who calls it comes with the run."""
+    """One tool of the catalogue, for one agent. The caller comes with the run."""
 
     agent_id: str
     files: FileStore = Field(exclude=True)
 
     async def call(self, call: ToolCall, context: RunContext, write: Write) -> ToolMessage:
-        """Make the model's call and say how it went."""
+        """Make the call and return its result for the model."""
         run = context.mcp
         call_id = call["id"] or ""
         if not isinstance(run, RunTools):
@@ -81,19 +81,19 @@ class AgentMcpTool(McpTool):
         self, result: RemoteResult, context: RunContext, write: Write, call_id: str
     ) -> ToolMessage:
         found = result_for_model(result, self.name)
-        kept = [await self._keep(piece, context, write) for piece in found.files]
+        stored = [await self._store(piece, context, write) for piece in found.files]
         return ToolMessage(
-            _text(found, kept),
+            _text(found, stored),
             tool_call_id=call_id,
             name=self.name,
             artifact=structured_content(result),
         )
 
-    async def _keep(self, piece: ResultFile, context: RunContext, write: Write) -> MadeFile:
-        """Keep a file for the user and tell the run's readers."""
+    async def _store(self, piece: ResultFile, context: RunContext, write: Write) -> MadeFile:
+        """Store a file for the user and announce it to the run's readers."""
         size = len(piece.content)
         try:
-            kept = await self.files.add_generated(
+            stored = await self.files.add_generated(
                 context.user_id,
                 piece.name,
                 piece.content,
@@ -102,9 +102,9 @@ class AgentMcpTool(McpTool):
             )
         except DataAgentError as error:  # the quota, say: the tool has run all the same
             return MadeFile(piece.name, size, problem=error.message)
-        made = MadeFile(kept.filename, size, kept.file_id)
+        made = MadeFile(stored.filename, size, stored.file_id)
         fields = {"artifact_id": made.file_id, "kind": "file", "title": made.name, "url": made.url}
-        preview = {"size": size, "content_type": kept.content_type}
+        preview = {"size": size, "content_type": stored.content_type}
         write({"artifact": {**fields, "preview": preview}})
         return made
 
@@ -114,7 +114,7 @@ class AgentMcpTool(McpTool):
 
 
 class McpTools:
-    """Makes the tools of agents, each once: so whatever is known of a tool object stays true."""
+    """Makes the tools of agents, each once: caches by the identity of a tool stay valid."""
 
     def __init__(self, gateway: ToolGateway, files: FileStore) -> None:
         self.gateway = gateway
@@ -133,33 +133,33 @@ class McpTools:
                 gateway=self.gateway,
                 files=self._files,
             )
-            while len(self._made) > _KEPT_TOOLS:
+            while len(self._made) > _MAX_TOOLS:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
         return made
 
 
-def _text(found: ModelResult, kept: list[MadeFile]) -> str:
-    if not kept:
+def _text(found: ModelResult, stored: list[MadeFile]) -> str:
+    if not stored:
         return found.text or NOTHING_TO_SHOW
     lines = [found.text] if found.text else []
     lines.append("files, give the user these links:")
-    for file in kept:
+    for file in stored:
         link = f"[{file.name}]({file.url}) {file.size} bytes"
         lines.append(f"- {file.name}: not kept. {file.problem}" if file.problem else f"- {link}")
     return "\n".join(lines)
 
 
 def _progress_reporter(name: str, write: Write) -> OnProgress:
-    """Tells the run's readers how far a call is, twice a second at most."""
-    told_at = float("-inf")
+    """Reports a call's progress to the run's readers, twice a second at most."""
+    reported_at = float("-inf")
 
     def report(progress: Progress) -> None:
-        nonlocal told_at
+        nonlocal reported_at
         now = time.monotonic()
         is_last = progress.total is not None and progress.progress >= progress.total
-        if now - told_at >= _PROGRESS_SECONDS or is_last:
-            told_at = now
+        if now - reported_at >= _PROGRESS_SECONDS or is_last:
+            reported_at = now
             write({"tool_progress": f"{name}: {_progress_text(progress)}"})
 
     return report
@@ -169,12 +169,12 @@ def _progress_text(progress: Progress) -> str:
     far = f"{progress.progress:g}"
     if progress.total:
         far = f"{far} of {progress.total:g}"
-    said = plain_text(progress.message, _MOST_PROGRESS_TEXT) if progress.message else ""
-    return f"{far} - {said}" if said else far
+    text = plain_text(progress.message, _MAX_PROGRESS_TEXT) if progress.message else ""
+    return f"{far} - {text}" if text else far
 
 
 def _elicitation_handler(name: str, context: RunContext) -> OnElicit:
-    """Puts a server's question to the run's user; where nobody can be asked, it is declined."""
+    """Asks the run's user a server's question; where no one can be asked it is declined."""
 
     async def ask(question: Elicitation) -> ElicitationAnswer:
         if context.ask is None:

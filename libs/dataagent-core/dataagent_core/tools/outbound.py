@@ -64,7 +64,7 @@ _SAFE_HEADERS = frozenset(  # any other header may be a key: each service has it
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send."""
+    """A request to send."""
 
     url: str
     method: str = "GET"
@@ -74,7 +74,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. `is_cut` when the body is longer than what was read of it."""
+    """A response. `is_cut` when the body is longer than the part that was read."""
 
     url: str
     status: int
@@ -88,7 +88,7 @@ class Reply:
         """The body as text."""
         try:
             return self.body.decode(self.charset or "utf-8", errors="replace")
-        except LookupError:  # a charset nobody knows
+        except LookupError:  # an unknown charset
             return self.body.decode(errors="replace")
 
 
@@ -210,7 +210,7 @@ class _Redirect:
 
 
 def _next_request(request: Request, target: Target, redirect: _Redirect) -> Request:
-    """The next request. What may be a credential stays behind when the origin changes."""
+    """The next request, without headers that may be credentials if the origin changes."""
     try:
         url = str(target.url.join(URL(redirect.location)))
         is_same_origin = parse_target(url).origin == target.origin
@@ -257,17 +257,17 @@ def _failure_reason(error: Exception) -> str:
 
 
 class OutboundTool(BaseTool):
-    """A tool over the outbound client; subclasses say what they do in `work`."""
+    """A tool over the outbound client; subclasses implement `work`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     client: OutboundClient = Field(exclude=True)
     is_standalone: bool = False
-    """Whether what goes wrong is its result, because nothing around it says so."""
+    """Whether a failure is returned as the result, because no middleware does that."""
 
     @abstractmethod
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
-        """Do it with this client."""
+        """Do the tool's work with this client."""
 
     async def _arun(self, **arguments: Any) -> str:
         return await self._run_with(self.client, arguments)
@@ -291,12 +291,12 @@ class OutboundTool(BaseTool):
 def redirect_policy(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow | None:
     """Which redirects a tool follows in this run; None: all of them.
 
-    What a person approved is one server's. So another one is reached only if it is an allowed host,
-    or if the run asks nobody about the tool.
+    A person approved a request to one server. So another one is reached only if it is an allowed
+    host, or if the run asks no one about the tool.
     """
     try:
         context = run_context()
-    except Misconfigured:  # outside of any run nobody is asked either
+    except Misconfigured:  # outside of a run no one is asked
         return None
     if context.auto_approve or context.rules.allows(tool_name):
         return None

@@ -30,14 +30,14 @@ from dataagent_core.tools.context import ToolContext
 from dataagent_core.workspace import FileStore, run_context
 
 MOST_SHOWN: Final = 50 * 1024
-_MOST_NAMES: Final = 40
-_MOST_PATHS: Final = 50
+_MAX_NAMES: Final = 40
+_MAX_PATHS: Final = 50
 _MIB: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """A file the code made: kept under an id, or not, and then why."""
+    """A file that code made: stored under an id, or the reason why not."""
 
     name: str
     size: int
@@ -46,7 +46,7 @@ class MadeFile:
 
     @property
     def url(self) -> str:
-        """Where its owner can fetch it."""
+        """The path at which its owner can fetch it."""
         return f"/api/files/{self.file_id}/{quote(self.name)}"
 
 
@@ -76,14 +76,14 @@ def report(
 
 
 def unkept_note(changes: Sequence[FileChange]) -> str:
-    """What code changed of the user's files, and how to keep it; nothing if there is nothing."""
+    """The user's files that code changed, and how to keep that; empty if there are none."""
     if not changes:
         return ""
     shown = [
         f"{change.path} (deleted)" if change.kind == "deleted" else change.path
-        for change in changes[:_MOST_PATHS]
+        for change in changes[:_MAX_PATHS]
     ]
-    more = f" and {len(changes) - _MOST_PATHS} more" if len(changes) > _MOST_PATHS else ""
+    more = f" and {len(changes) - _MAX_PATHS} more" if len(changes) > _MAX_PATHS else ""
     return (
         f"Changed in the sandbox's /workspace, not in the user's own files: {', '.join(shown)}"
         f"{more}. To keep changes there, call keep_files."
@@ -99,22 +99,22 @@ def cut(text: str) -> str:
 
 def _ending(result: CodeResult, limits: SandboxLimits, seconds: float) -> str:
     lost = _lost(result)
-    kept = lost or " Variables are as they were before this call."
+    state = lost or " Variables are as they were before this call."
     match result.status:
         case "ok":
             return f"Ran in {result.wall_seconds:.2f} s.{lost}"
         case "timeout":
             return (
-                f"Stopped at the time limit of {seconds:g} s.{kept} Do less at once, or set "
+                f"Stopped at the time limit of {seconds:g} s.{state} Do less at once, or set "
                 f"timeout_seconds (at most {limits.max_wall_seconds:g})."
             )
         case "memory":
             return (
-                f"Stopped at the memory limit of {limits.memory_bytes // _MIB} MiB.{kept} Read "
+                f"Stopped at the memory limit of {limits.memory_bytes // _MIB} MiB.{state} Read "
                 "less at once: fewer columns, chunks, or a query in DuckDB."
             )
         case "killed":
-            return f"Stopped: its process was ended (exit {result.exit_code}).{kept}"
+            return f"Stopped: its process was ended (exit {result.exit_code}).{state}"
         case "error":
             return f"Failed.{lost}"
 
@@ -141,8 +141,8 @@ def _files(made: Sequence[MadeFile], left_out: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES])
+    more = len(names) - _MAX_NAMES
+    shown = ", ".join(names[:_MAX_NAMES])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -168,7 +168,7 @@ _IN_PLACE = "The user's project is in /workspace, and what code changes there is
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: what an agent can do with a sandbox; nothing without one."""
+    """The tools of this module: what an agent can do with a sandbox; nothing without one."""
     if context.sandboxes is None or context.files is None:
         return []
     given: Mapping[str, Any] = {
@@ -182,7 +182,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class PythonArguments(BaseModel):
-    """What the model passes to `execute_python`."""
+    """Arguments of `execute_python`."""
 
     tool_call_id: Annotated[str, InjectedToolCallId] = ""
     code: str = Field(min_length=1, max_length=_MOST_CODE, description="Python source.")
@@ -193,7 +193,7 @@ class PythonArguments(BaseModel):
 
 
 class FileArguments(PythonArguments):
-    """What the model passes to `execute_python_with_file`."""
+    """Arguments of `execute_python_with_file`."""
 
     filename: str = Field(
         min_length=1,
@@ -232,10 +232,10 @@ class ExecutePython(BaseTool):
         self.watch.record_run(code, context, result, self._limits, wall=self.sandboxes.wall.name)
         made = await self._store_files(context, result, filename)
         notes = _missing(filename, made) if filename is not None and result.status == "ok" else ""
-        told = report(
+        text = report(
             result, made, self._limits, seconds=seconds, notes=notes, uncommitted=uncommitted
         )
-        return _message(self.name, tool_call_id, told, result)
+        return _message(self.name, tool_call_id, text, result)
 
     def _run(self, **_arguments: Any) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
@@ -244,13 +244,13 @@ class ExecutePython(BaseTool):
     def _limits(self) -> SandboxLimits:
         return self.sandboxes.limits
 
-    def _seconds(self, context: RunContext, asked: float | None) -> float:
-        """How long the code may run: as asked, within the limits and the run's budget.
+    def _seconds(self, context: RunContext, requested: float | None) -> float:
+        """How long the code may run: as requested, within the limits and the run's budget.
 
         Raises:
             BudgetExhausted: no time is left.
         """
-        seconds = self._limits.seconds(asked)
+        seconds = self._limits.seconds(requested)
         left = None if context.budget is None else context.budget.left("wall_seconds")
         if left is not None and left <= 0:
             raise BudgetExhausted("The budget is used up; the code was not run.")
@@ -260,11 +260,11 @@ class ExecutePython(BaseTool):
         self, context: RunContext, code: str, seconds: float, *, reset: bool
     ) -> tuple[CodeResult, list[FileChange]]:
         """How it ended, and what differs from the user's files since."""
-        asked = time.perf_counter()
+        started = time.perf_counter()
         session = await self.sandboxes.session(
             context.user_id, context.session_id, sandbox_id=context.sandbox_id
         )
-        self.watch.record_wait(time.perf_counter() - asked)
+        self.watch.record_wait(time.perf_counter() - started)
         code_runs = session.run_python(code, timeout_seconds=seconds, reset=reset)
         result = await self.watch.observe(self.sandboxes.wall.name, code_runs)
         return result, session.uncommitted
@@ -282,7 +282,7 @@ class ExecutePython(BaseTool):
     async def _keep(self, context: RunContext, file: OutputFile) -> MadeFile:
         name, size = _name(file), len(file.content)
         try:
-            kept = await self.files.add_generated(
+            stored = await self.files.add_generated(
                 context.user_id,
                 name,
                 file.content,
@@ -291,8 +291,8 @@ class ExecutePython(BaseTool):
             )
         except DataAgentError as error:  # the quota, say: the code has run all the same
             return MadeFile(name, size, problem=error.message)
-        made = MadeFile(kept.filename, size, kept.file_id)
-        _announce(made, {"size": size, "content_type": kept.content_type})
+        made = MadeFile(stored.filename, size, stored.file_id)
+        _announce(made, {"size": size, "content_type": stored.content_type})
         return made
 
 

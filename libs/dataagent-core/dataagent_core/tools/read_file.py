@@ -34,7 +34,7 @@ _TABLES = frozenset({".csv", ".tsv", ".json", ".parquet", ".xls", ".xlsx"})
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: what an agent can do with the files users attach."""
+    """The tools of this module: what an agent can do with the files users attach."""
     files, workspaces = context.files, context.workspaces
     sources, data = context.sources, context.data
     if files is None or workspaces is None or sources is None or data is None:
@@ -51,7 +51,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class ReadFileArguments(BaseModel):
-    """What the model passes to `read_uploaded_file`."""
+    """Arguments of `read_uploaded_file`."""
 
     file_id: str = Field(description="The id of an attached file.", min_length=1, max_length=64)
     start: int = Field(
@@ -107,7 +107,7 @@ class ReadUploadedFileTool(BaseTool):
     async def _tables(
         self, file: StoredFile, content: bytes, document: Document, context: RunContext
     ) -> str:
-        """How to query what is in the file; empty when it is no table."""
+        """How to query the file's tables; empty when it has none."""
         if not document.has_rows or extension_of(file.filename) not in _TABLES:
             return ""
         is_whole = len(content) <= self.documents.limits.max_bytes
@@ -157,7 +157,7 @@ def _describe(table: Table) -> str:
 
 
 def _text_for_model(file: StoredFile, document: Document, tables: str) -> str:
-    """What the model reads. What the file says stands at the end, fenced by its id."""
+    """The text for the model, with the file's own text at the end, fenced by its id."""
     about = [f"{file.filename}: {document.what}, {file.byte_size:,} bytes."]
     about += [f"CUT: {cut}" for cut in document.cuts]
     about += [f"Note: {note}" for note in document.notes]

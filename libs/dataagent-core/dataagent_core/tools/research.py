@@ -95,7 +95,7 @@ class Research:
         return numbers.setdefault(url, len(numbers) + 1)
 
     def left(self) -> str:
-        """How many searches there are left, for the model."""
+        """The number of searches left, for the model."""
         run = self._run()
         if run is None:
             return ""

@@ -50,7 +50,7 @@ _MAX_RUNS = 1_000
 
 
 class DataArguments(BaseModel):
-    """What every data tool is called with, beside its own."""
+    """Arguments that every data tool takes."""
 
     tool_call_id: Annotated[str, InjectedToolCallId] = ""
     source: str | None = Field(
@@ -61,25 +61,25 @@ class DataArguments(BaseModel):
 
 
 class DataTool(BaseTool):
-    """A tool over the data service; subclasses say what they do in `work`."""
+    """A tool over the data service; subclasses implement `work`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     service: DataService = Field(exclude=True)
 
     @abstractmethod
-    async def work(self, asked: QueryContext, **arguments: Any) -> dict[str, Any]:
-        """Do it for this reader."""
+    async def work(self, request: QueryContext, **arguments: Any) -> dict[str, Any]:
+        """Do the tool's work for the reader of the request."""
 
     async def _arun(self, tool_call_id: str = "", **arguments: Any) -> ToolMessage:
         context = run_context()
         try:
-            asked = await self._request_for(context)
-            found = await self.work(asked, **arguments)
+            request = await self._request_for(context)
+            result = await self.work(request, **arguments)
         except DataAgentError as error:
             logger.info("%s: %s", self.name, error.code)
             return _error_message(self.name, tool_call_id, error)
-        return ToolMessage(json_text(found), tool_call_id=tool_call_id, name=self.name)
+        return ToolMessage(json_text(result), tool_call_id=tool_call_id, name=self.name)
 
     def _run(self, **_arguments: Any) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
@@ -94,7 +94,7 @@ class DataTool(BaseTool):
         return QueryContext(reader, context.session_id, context.run_id)
 
     async def source_of(self, reader: Reader, name: str | None) -> Any:
-        """The source that is meant."""
+        """The source of that name, or the usual one."""
         return await self.service.source(reader, name)
 
 
@@ -121,7 +121,7 @@ def within_budget(limits: QueryLimits) -> Generator[QueryLimits]:
 
 
 class ChartingTool(DataTool):
-    """A data tool that also draws."""
+    """A data tool that draws charts."""
 
     charts: ChartService = Field(exclude=True)
 
@@ -135,7 +135,7 @@ class RepairCounter:
         self._failures: OrderedDict[str, int] = OrderedDict()
 
     def is_exhausted(self, run_id: str | None) -> bool:
-        """Whether a further try would be one too many."""
+        """Whether no further statement may be tried."""
         return self._failures.get(run_id or "", 0) > self.MOST
 
     def record_failure(self, run_id: str | None) -> None:
@@ -191,7 +191,7 @@ _RULES = 5
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: what an agent can do with data."""
+    """The tools of this module: what an agent can do with data."""
     service, charts = context.data, context.charts
     if service is None or charts is None:
         return []
@@ -220,14 +220,14 @@ class ListTables(DataTool):
     args_schema: ArgsSchema | None = ListArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: QueryContext, tool_input: str = "", source: str | None = None
+        self, request: QueryContext, tool_input: str = "", source: str | None = None
     ) -> dict[str, Any]:
         """The tables, as many as fit."""
         del tool_input  # the toolkit's tool has it and reads it no more than we do
-        chosen = await self.source_of(asked.reader, source)
-        state = await self.service.catalogue_state(chosen, asked.reader)
+        chosen = await self.source_of(request.reader, source)
+        state = await self.service.catalogue_state(chosen, request.reader)
         catalogue = state.catalogue
-        others = [one.name for one in await self.service.sources.list_for(asked.reader)]
+        others = [one.name for one in await self.service.sources.list_for(request.reader)]
         found: dict[str, Any] = {
             "source": chosen.name,
             "dialect": catalogue.dialect,
@@ -243,7 +243,7 @@ TableNames = Annotated[str | list[str], WithJsonSchema({"type": "string"})]
 
 
 class SchemaArguments(DataArguments):
-    """Which tables."""
+    """Arguments of `sql_db_schema`."""
 
     table_names: TableNames = Field(
         default="",
@@ -260,11 +260,11 @@ class DescribeTables(DataTool):
     args_schema: ArgsSchema | None = SchemaArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: QueryContext, table_names: str | list[str] = "", source: str | None = None
+        self, request: QueryContext, table_names: str | list[str] = "", source: str | None = None
     ) -> dict[str, Any]:
-        """The tables asked for, or as many as fit."""
-        chosen = await self.source_of(asked.reader, source)
-        state = await self.service.catalogue_state(chosen, asked.reader)
+        """The requested tables, or as many as fit."""
+        chosen = await self.source_of(request.reader, source)
+        state = await self.service.catalogue_state(chosen, request.reader)
         catalogue = state.catalogue
         names = _names(table_names)
         wanted = [find_table(catalogue, name) for name in names] or catalogue.tables
@@ -279,7 +279,7 @@ class DescribeTables(DataTool):
 
 
 class SearchArguments(DataArguments):
-    """What to look for."""
+    """Arguments of `search_catalogue`."""
 
     query: str = Field(description="Words of the question: names, meanings or values.")
 
@@ -292,11 +292,11 @@ class SearchCatalogue(DataTool):
     args_schema: ArgsSchema | None = SearchArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: QueryContext, query: str, source: str | None = None
+        self, request: QueryContext, query: str, source: str | None = None
     ) -> dict[str, Any]:
         """The tables that fit best."""
-        chosen = await self.source_of(asked.reader, source)
-        catalogue = await self.service.catalogue(chosen, asked.reader)
+        chosen = await self.source_of(request.reader, source)
+        catalogue = await self.service.catalogue(chosen, request.reader)
         hits = [
             {"table": hit.table_key, "columns": list(hit.columns), "why": hit.why}
             for hit in search(catalogue, query)
@@ -323,24 +323,24 @@ class RunQuery(DataTool):
     repairs: RepairCounter = Field(default_factory=RepairCounter, exclude=True)
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: QueryContext, query: str, title: str | None = None, source: str | None = None
+        self, request: QueryContext, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
         """Run it; a run may repair a failing statement three times."""
-        if self.repairs.is_exhausted(asked.run_id):
+        if self.repairs.is_exhausted(request.run_id):
             raise ToolFailed(
                 "Statements of this run failed four times in a row; no further one is tried. "
                 "Tell the user what failed and what you would need to know."
             )
-        chosen = await self.source_of(asked.reader, source)
+        chosen = await self.source_of(request.reader, source)
         try:
             with within_budget(chosen.limits) as limits:
-                asked = replace(asked, title=title, limits=limits)
-                answered = await self.service.query(chosen, query, asked)
+                request = replace(request, title=title, limits=limits)
+                executed = await self.service.query(chosen, query, request)
         except (QueryFailed, UnknownName):
-            self.repairs.record_failure(asked.run_id)
+            self.repairs.record_failure(request.run_id)
             raise
-        self.repairs.record_success(asked.run_id)
-        return result_for_model(answered)
+        self.repairs.record_success(request.run_id)
+        return result_for_model(executed)
 
 
 class CheckQuery(DataTool):
@@ -351,11 +351,11 @@ class CheckQuery(DataTool):
     args_schema: ArgsSchema | None = QueryArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: QueryContext, query: str, title: str | None = None, source: str | None = None
+        self, request: QueryContext, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
-        """What would run."""
-        chosen = await self.source_of(asked.reader, source)
-        plan = await self.service.check(chosen, query, asked.reader)
+        """The statement that would run."""
+        chosen = await self.source_of(request.reader, source)
+        plan = await self.service.check(chosen, query, request.reader)
         return {
             "ok": True,
             "source": plan.source_name,
@@ -381,17 +381,17 @@ class QueryArtifact(DataTool):
 
     async def work(  # type: ignore[override] its own arguments
         self,
-        asked: QueryContext,
+        request: QueryContext,
         query: str,
         artifact_ids: list[str],
         title: str | None = None,
         source: str | None = None,
     ) -> dict[str, Any]:
-        """Run it over what was kept."""
+        """Query the stored results."""
         with within_budget(QueryLimits()) as limits:
-            asked = replace(asked, title=title, limits=limits)
-            answered = await self.service.query_results(query, artifact_ids, asked)
-        return result_for_model(answered)
+            request = replace(request, title=title, limits=limits)
+            executed = await self.service.query_results(query, artifact_ids, request)
+        return result_for_model(executed)
 
 
 class ChartArguments(DataArguments):
@@ -415,14 +415,16 @@ class MakeChart(ChartingTool):
 
     async def work(  # type: ignore[override] its own arguments
         self,
-        asked: QueryContext,
+        request: QueryContext,
         artifact_id: str,
         spec: dict[str, Any] | None = None,
         title: str | None = None,
         source: str | None = None,
     ) -> dict[str, Any]:
-        """Make it and show it."""
-        draft = ArtifactDraft(asked.reader.user_id, title or "", asked.session_id, asked.run_id)
+        """Make the chart and show it."""
+        draft = ArtifactDraft(
+            request.reader.user_id, title or "", request.session_id, request.run_id
+        )
         chart = await self.charts.make(artifact_id, draft, spec=spec)
         mark: Any = (chart.spec or {}).get("mark")
         # Vega-Lite has both forms
@@ -436,20 +438,20 @@ class MakeChart(ChartingTool):
         }
 
 
-def result_for_model(answered: ExecutedQuery) -> dict[str, Any]:
-    """What the model and the run's readers are told of a result; under 4 kB as text."""
-    receipt = receipt_of(answered.receipt)
+def result_for_model(executed: ExecutedQuery) -> dict[str, Any]:
+    """A result for the model and the run's readers; under 4 kB as text."""
+    receipt = receipt_of(executed.receipt)
     about: dict[str, Any] = {
-        "artifact_id": answered.artifact.artifact_id,
+        "artifact_id": executed.artifact.artifact_id,
         "source": receipt["source"],
         "sql_executed": _truncate(receipt["sql_executed"], _MAX_SQL),
         "duration_ms": receipt["duration_ms"],
         "policy": _rules(receipt["policy"]),
         "time_zone": receipt["time_zone"],
     }
-    room = MAX_RESULT_BYTES - len(json_text(about).encode()) - 10
-    shown = preview(answered.kept, max_bytes=max(1_000, room))
-    emit_artifact(answered.artifact, {**shown, "receipt": receipt})
+    left = MAX_RESULT_BYTES - len(json_text(about).encode()) - 10
+    shown = preview(executed.kept, max_bytes=max(1_000, left))
+    emit_artifact(executed.artifact, {**shown, "receipt": receipt})
     return {**about, **shown}
 
 
@@ -471,7 +473,7 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
 
 
 def _rules(sentences: list[str]) -> list[str]:
-    """What a policy did, or what was left out, in the few words there is room for."""
+    """Notes of a policy, or of data that was left out, cut to a few."""
     shown = [_truncate(sentence, _MAX_RULE) for sentence in sentences[:_RULES]]
     more = len(sentences) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
@@ -483,7 +485,7 @@ def _truncate(text: str, most: int) -> str:
 
 
 def _left_out(state: CatalogueState) -> dict[str, Any]:
-    """What of a source's files is in no table, if anything."""
+    """The files of a source that are in no table, if any."""
     return {"left_out": _rules(list(state.left_out))} if state.left_out else {}
 
 
@@ -533,12 +535,12 @@ def _samples(samples: tuple[str, ...], is_truncated: bool) -> dict[str, Any]:
 
 
 def _fit(
-    found: dict[str, Any], items: list[dict[str, Any]], room: int, *, key: str = "tables"
+    found: dict[str, Any], items: list[dict[str, Any]], left: int, *, key: str = "tables"
 ) -> dict[str, Any]:
     """As many items as fit; `omitted` says how many do not, and search finds those."""
     used = len(json_text(found).encode()) + 40
     for number, item in enumerate(items):
         used += len(json_text(item).encode()) + 1
-        if used > room and number:
+        if used > left and number:
             return {**found, key: items[:number], "omitted": len(items) - number}
     return {**found, key: items}

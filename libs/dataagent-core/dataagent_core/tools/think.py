@@ -11,12 +11,12 @@ from dataagent_core.tools.context import ToolContext
 
 
 def tools(_context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks."""
+    """The tools of this module."""
     return [ThinkTool()]
 
 
 class ThinkArguments(BaseModel):
-    """What the model passes to `think_tool`."""
+    """Arguments of `think_tool`."""
 
     reflection: str = Field(description="What was found, what is missing, what to do next.")
 

@@ -32,7 +32,7 @@ _LIMITS = (
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
-    """As `builtin.py` asks: both, when there is a key for them."""
+    """The tools of this module: both, when there is a key for them."""
     if context.settings.tavily_api_key is None:
         return []
     given: dict[str, Any] = {
@@ -45,7 +45,7 @@ def tools(context: ToolContext) -> list[BaseTool]:
 
 
 class WebSearchArguments(BaseModel):
-    """What the model passes to `web_search`."""
+    """Arguments of `web_search`."""
 
     query: str = Field(min_length=1, max_length=400)
     max_results: int = Field(default=5, ge=1, le=20)
@@ -58,14 +58,14 @@ class WebSearchArguments(BaseModel):
 
 
 class TavilySearchArguments(WebSearchArguments):
-    """What the model passes to `tavily_search`."""
+    """Arguments of `tavily_search`."""
 
     max_results: int = Field(default=3, ge=1, le=5)
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What the service says of one page."""
+    """One page in the service's answer."""
 
     title: str
     url: str
@@ -98,11 +98,11 @@ class WebSearchTool(OutboundTool):
     async def fetch_results(
         self, client: OutboundClient, wanted: WebSearchArguments
     ) -> list[_Result]:
-        """What the service finds.
+        """The pages that the service finds.
 
         Raises:
             LimitReached: the run has no search left, or found enough.
-            ToolFailed: the service does not answer, or there is no key for it.
+            ToolFailed: the service does not answer, or its key is missing.
         """
         if self.api_key is None:
             raise ToolFailed(f"{self.name} needs TAVILY_API_KEY to be set. Answer without it.")

@@ -227,11 +227,11 @@ def test_memory_is_bounded() -> None:
     for number in range(200):
         stored = serialiser.dumps_typed(f"text {number:050}")
         assert serialiser.loads_typed(stored) == f"text {number:050}"
-    assert len(serialiser._kept) == 12  # of three kilobytes and its text each
-    assert sum(len(data) + 3072 for _, data in serialiser._kept) == serialiser._bytes <= 40_000
+    assert len(serialiser._cached) == 12  # of three kilobytes and its text each
+    assert sum(len(data) + 3072 for _, data in serialiser._cached) == serialiser._bytes <= 40_000
     large = serialiser.dumps_typed("x" * 20_000)
     assert serialiser.loads_typed(large) == "x" * 20_000
-    assert large not in serialiser._kept
+    assert large not in serialiser._cached
 
 
 async def test_empty_checkpoint_round_trips(kept: Checkpoints) -> None:

@@ -59,7 +59,7 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint."""
+        """Store a checkpoint."""
         await check_fence()
         return await super().aput(config, checkpoint, metadata, new_versions)
 
@@ -70,14 +70,14 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Keep what a task wrote."""
+        """Store the writes of a task."""
         await check_fence()
         await super().aput_writes(config, writes, task_id, task_path)
 
 
 _MAX_BYTES = 4 * 1024 * 1024
 _OBJECT_BYTES = 3 * 1024
-"""What a message takes in memory besides its own text."""
+"""Memory of a message besides its own text."""
 
 
 class CachingSerialiser(JsonPlusSerializer):
@@ -85,39 +85,39 @@ class CachingSerialiser(JsonPlusSerializer):
 
     def __init__(self, *, max_bytes: int = _MAX_BYTES) -> None:
         super().__init__(allowed_msgpack_modules=None)
-        self._kept: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
         self._bytes = 0
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """The value's bytes. It will be read back at the next turn, so it is kept now."""
+        """The value's bytes; the value is cached, since the next turn reads it back."""
         data = super().dumps_typed(obj)
-        self._keep(data, _copy_containers(obj))
+        self._cache(data, _copy_containers(obj))
         return data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value, with containers of its own."""
         key = (data[0], bytes(data[1]))
         with self._lock:
-            value = self._kept.get(key, _ABSENT)
+            value = self._cached.get(key, _ABSENT)
             if value is not _ABSENT:
-                self._kept.move_to_end(key)
+                self._cached.move_to_end(key)
         if value is _ABSENT:
             value = super().loads_typed(data)
-            self._keep(key, value)
+            self._cache(key, value)
         return _copy_containers(value)
 
-    def _keep(self, key: tuple[str, bytes], value: Any) -> None:
+    def _cache(self, key: tuple[str, bytes], value: Any) -> None:
         size = _size(key)
         if size > self._max_bytes // 2:
             return
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = value
+            if key not in self._cached:
+                self._cached[key] = value
                 self._bytes += size
             while self._bytes > self._max_bytes:
-                dropped, _ = self._kept.popitem(last=False)
+                dropped, _ = self._cached.popitem(last=False)
                 self._bytes -= _size(dropped)
 
 
@@ -125,7 +125,7 @@ _ABSENT = object()
 
 
 def _size(key: tuple[str, bytes]) -> int:
-    """About how much memory a value takes that is kept under its bytes."""
+    """About how much memory a cached value takes."""
     return len(key[1]) + _OBJECT_BYTES
 
 
@@ -151,7 +151,7 @@ class Checkpoints(ABC):
 
     @abstractmethod
     async def setup(self) -> None:
-        """Create the tables if they are not there."""
+        """Create the tables if they are missing."""
 
     @abstractmethod
     def saver(self) -> BaseCheckpointSaver[Any]:
@@ -162,7 +162,7 @@ class Checkpoints(ABC):
         """Release connections."""
 
     async def delete(self, session_id: str) -> None:
-        """Forget a thread."""
+        """Delete a thread."""
         await self.saver().adelete_thread(session_id)
 
 

@@ -47,7 +47,7 @@ class ThreadCache:
     """The latest known thread of each conversation. Safe to use from several threads."""
 
     def __init__(self, *, max_messages: int = _MAX_MESSAGES) -> None:
-        self._kept: OrderedDict[tuple[str, str], tuple[str, Thread]] = OrderedDict()
+        self._threads: OrderedDict[tuple[str, str], tuple[str, Thread]] = OrderedDict()
         self._max_messages = max_messages
         self._messages = 0
         self._lock = threading.Lock()
@@ -55,27 +55,27 @@ class ThreadCache:
     def get(self, thread_id: str, namespace: str) -> tuple[str, Thread] | None:
         """A checkpoint's id and the thread as of it."""
         with self._lock:
-            return self._kept.get((thread_id, namespace))
+            return self._threads.get((thread_id, namespace))
 
     def keep(self, thread_id: str, namespace: str, checkpoint_id: str, thread: Thread) -> None:
-        """Remember the thread as of a checkpoint, instead of what was known before."""
+        """Store the thread as of a checkpoint, replacing the earlier one."""
         with self._lock:
             self._drop((thread_id, namespace))
             if len(thread) > self._max_messages:
                 return
-            self._kept[thread_id, namespace] = (checkpoint_id, thread)
+            self._threads[thread_id, namespace] = (checkpoint_id, thread)
             self._messages += len(thread)
             while self._messages > self._max_messages:
-                self._drop(next(iter(self._kept)))
+                self._drop(next(iter(self._threads)))
 
     def forget(self, thread_id: str) -> None:
         """Drop a deleted thread."""
         with self._lock:
-            for key in [each for each in self._kept if each[0] == thread_id]:
+            for key in [each for each in self._threads if each[0] == thread_id]:
                 self._drop(key)
 
     def _drop(self, key: tuple[str, str]) -> None:
-        known = self._kept.pop(key, None)
+        known = self._threads.pop(key, None)
         if known is not None:
             self._messages -= len(known[1])
 
@@ -108,7 +108,7 @@ class _UnitSaver(SqliteSaver):
             cursor.close()
 
     def writes_on(self, config: RunnableConfig) -> list[Any]:
-        """What was written to the messages on a checkpoint, in the order it counts."""
+        """The writes to the messages on a checkpoint, in their order."""
         place = (*_thread_of(config), _checkpoint_id(config), MESSAGES)
         with self.cursor() as cursor:
             rows = cursor.execute(_WRITES, place).fetchall()
@@ -131,7 +131,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         return _UnitSaver(_raw(connection), self.serde)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The thread's checkpoint. Its history is asked for next, so it is read along."""
+        """The thread's checkpoint, read together with its history, which is requested next."""
 
         def unit(connection: Connection) -> CheckpointTuple | None:
             saver = self._on(connection)
@@ -170,7 +170,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint."""
+        """Store a checkpoint."""
         await check_fence()
         return await self._database.write(
             lambda c: self._on(c).put(config, checkpoint, metadata, new_versions), is_durable=False
@@ -183,14 +183,14 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Keep what a task wrote."""
+        """Store the writes of a task."""
         await check_fence()
         await self._database.write(
             lambda c: self._on(c).put_writes(config, writes, task_id, task_path), is_durable=False
         )
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Forget a thread."""
+        """Delete a thread."""
         await self._database.write(lambda c: self._on(c).delete_thread(thread_id))
         self._cache.forget(thread_id)
 
