@@ -21,7 +21,7 @@ import certifi
 import pytest
 
 from tests.open_connections import OpenConnections
-from tests.unproven import UnprovenRequirements
+from tests.requirements import UnprovenRequirements
 
 pytest_plugins = ["tests.tiers", "tests.times"]
 

@@ -31,8 +31,7 @@ from tests.acceptance.web_server import (
     wait_until,
     words_of,
 )
-from tests.documents import old_workbook, pdf, sheet, slides, word
-from tests.old_documents import old_slides, old_word
+from tests.documents import old_slides, old_word, old_workbook, pdf, sheet, slides, word
 from tests.source import ROOT
 from tests.standins.openai_server import text as said
 from tests.waiting import WAIT_SECONDS
