@@ -8,11 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WEB_SCHEMA = ROOT / "web/src/api/schema.d.ts"
-"""Written by `web_schema.py`; nobody reads it for its shape."""
+"""Written by `web_schema.py`; not formatted by hand."""
 _BUILT = {"node_modules", "__pycache__", "dist", "build"}
 _NOT_OURS = {".git", ".venv", ".mcp-servers", ".hypothesis"} | _BUILT
 _WEB_APP = ("dataagent_server", "web")
-"""What the web app is built into."""
+"""The folder that the web app is built into."""
 
 
 def project_files(root: Path = ROOT) -> list[Path]:
