@@ -40,10 +40,10 @@ test: WEB_TESTS := test e2e:first
 test-all: TIER := --all
 test-all: WEB_TESTS := test e2e screenshots
 test-all: export DATAAGENT_TEST_DOCKER := 1
-test: $(SETUP) services bubblewrap converters $(WEB_APP) chromium ## run the first tier of the tests: what a change needs before it is committed
-test-all: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run every test and a short soak: what a release needs
+test: $(SETUP) services bubblewrap converters $(WEB_APP) chromium ## run the first tier of the tests: needed before every commit
+test-all: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run every test and a short soak: needed before a release
 
-# The browser waits more than it works, so the web app's tests run beside Python's and are shown
+# The browser mostly waits, so the web app's tests run at the same time as Python's and are shown
 # after them. With ARGS only pytest runs.
 test test-all:
 ifdef ARGS
@@ -82,7 +82,7 @@ fmt: $(SETUP) $(WEB_PACKAGES) ## format the code and fix what ruff can fix
 bench: $(SETUP) services bubblewrap docker $(WEB_PACKAGES) chromium ## measure ratios against the bare agent loop
 	@$(BIN)/python -m bench $(ARGS)
 
-bench-check: $(SETUP) services bubblewrap docker $(WEB_PACKAGES) chromium ## measure, and fail if a row is 15 % worse than in the last kept run
+bench-check: $(SETUP) services bubblewrap docker $(WEB_PACKAGES) chromium ## measure, and fail if a row is 15 % worse than its last stored value
 	@$(BIN)/python -m bench --compare $(ARGS)
 
 docs: $(SETUP) ## write the generated reference pages and build the documentation site into site/
@@ -115,22 +115,22 @@ pins: $(SETUP) ## resolve the dependencies again and write constraints.txt (ARGS
 services: $(SETUP) ## start PostgreSQL, MariaDB and Redis where they do not answer
 	@$(BIN)/python -m scripts.services
 
-bubblewrap: ## install the wall around code that the agent runs, where we may
+bubblewrap: ## install bubblewrap, which isolates code that agents run, if we are root
 	@scripts/bubblewrap
 
-converters: ## install what reads .doc and .ppt, where we may
+converters: ## install the readers of .doc and .ppt, if we are root
 	@scripts/converters
 
-shells: ## install the shells in which completion is tested, where we may
+shells: ## install the shells in which completion is tested, if we are root
 	@scripts/shells
 
-docker: $(SETUP) ## install an engine for the sandbox's tests, where none runs and we may
+docker: $(SETUP) ## install an engine for the sandbox's tests, if none runs and we are root
 	@$(BIN)/python -m scripts.docker_engine install
 
 mcp-servers: $(SETUP) ## install the MCP servers and the conformance suite that tests run
 	@$(BIN)/python -m scripts.mcp_servers
 
-chromium: ## install the browser that the web app's tests use, where we may
+chromium: ## install the browser of the web app's tests, if we are root
 	@scripts/chromium
 
 wheels: $(SETUP) $(WEB_APP) ## build every package, the web app in the server's, into dist/

@@ -1,10 +1,10 @@
 """Every test runs cut off from the user's settings and from the network.
 
-Provider keys and DataAgent's own variables are taken out of the environment, the home directory is
+Provider keys and DataAgent's own variables are removed from the environment, the home directory is
 an empty one, and a connection to anything but this machine raises. `DATAAGENT_TEST_*` is left: it
 says where the test databases are. `tests/tiers.py` chooses which tests run, `tests/times.py`
-measures them. While tests are being collected nothing can be garbage, and looking for it would take
-a quarter of that time.
+measures them. The garbage collector is off during collection, where it would take a
+quarter of the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import certifi
 import pytest
 
 from tests.open_connections import OpenConnections
-from tests.unproven import UnprovenRequirements
+from tests.requirements import UnprovenRequirements
 
 pytest_plugins = ["tests.tiers", "tests.times"]
 
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was loaded alone from now on, and look for garbage again."""
+    """Exclude what was loaded from garbage collection, and switch it on again."""
     gc.freeze()
     gc.enable()
 

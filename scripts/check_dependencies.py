@@ -29,7 +29,7 @@ _BY_NAME = {
         "pdfplumber",
         "reportlab",
     ],
-    "dataagent-client": ["pandas", "pyarrow"],  # extras, imported by name where they are asked for
+    "dataagent-client": ["pandas", "pyarrow"],  # extras, imported by name on demand
     "dataagent-server": ["httptools"],  # uvicorn loads it
 }
 """Declared on purpose although no line imports them."""
@@ -37,21 +37,21 @@ _UNUSED = "DEP002"
 
 
 def problems(project: Path) -> list[str]:
-    """What is not right with a package, a sentence each; an exception that is none is one."""
+    """The problems of a package, a sentence each; an unneeded exception is one."""
     with tempfile.TemporaryDirectory(prefix="dataagent-dependencies-") as folder:
-        said = Path(folder, "said.json")
+        report = Path(folder, "report.json")
         package = project.name.replace("-", "_")
         command = [sys.executable, "-m", "deptry", package, "--known-first-party", package]
-        command += ["--json-output", str(said)]
+        command += ["--json-output", str(report)]
         done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-        if not said.exists():
+        if not report.exists():
             return [f"deptry failed: {done.stdout}{done.stderr}"]
-        found = json.loads(said.read_text(encoding="utf-8"))
+        found = json.loads(report.read_text(encoding="utf-8"))
     return [*complaints(found, _BY_NAME.get(project.name, []))]
 
 
 def complaints(found: list[Any], by_name: list[str]) -> Iterator[str]:  # Any: deptry's JSON
-    """What deptry found but for the exceptions, and the exceptions that it did not find."""
+    """Deptry's findings except for the exceptions, and the exceptions that it did not find."""
     unused = {each["module"] for each in found if each["error"]["code"] == _UNUSED}
     for each in found:
         if each["error"]["code"] != _UNUSED or each["module"] not in by_name:
@@ -63,7 +63,7 @@ def complaints(found: list[Any], by_name: list[str]) -> Iterator[str]:  # Any: d
 
 
 def main() -> int:
-    """Check every package; 1 if one is not right."""
+    """Check every package; 1 if one has a problem."""
     projects = [path.parent for path in sorted(ROOT.glob("libs/*/pyproject.toml"))]
     found = [f"{project.name}: {each}" for project in projects for each in problems(project)]
     print("\n".join(found))

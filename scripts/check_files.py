@@ -1,7 +1,7 @@
 """No committed file names a package index or a path of one machine, or is a database, key or log.
 
 Which index answers is a setting of the machine, so lock files carry versions and checksums but no
-download address. Databases, keys, process locks and logs are what a running product leaves behind.
+download address. Databases, keys, process locks and logs are left by a running product.
 No line of Python is longer than 100 characters: ruff lets pass what ends in a comment for a tool.
 Run as `python -m scripts.check_files`.
 """
@@ -37,7 +37,7 @@ _FORBIDDEN_TEXT = {
 MOST_CHARACTERS = 100
 """Of a line of Python."""
 _PROSE = {".md"}
-"""Where such a path may be spoken of."""
+"""Where such a path may be named."""
 _LOCKS_WITH_ADDRESSES = {"uv.lock", "poetry.lock", "yarn.lock", "pnpm-lock.yaml", "Pipfile.lock"}
 _LEFT_BY_A_RUN = {
     **dict.fromkeys((".db", ".duckdb", ".sqlite", ".sqlite3", ".db-wal", ".db-shm"), "a database"),
@@ -52,7 +52,7 @@ _FIRST_BYTES = {
 
 
 def problems(path: Path) -> Iterator[str]:
-    """What must not be in this file, a sentence each."""
+    """The problems of a file, a sentence each."""
     if path.name in _LOCKS_WITH_ADDRESSES:
         yield f"{path}: {path.name} records download addresses; the pins are in constraints.txt"
         return

@@ -1,7 +1,7 @@
 """No function, class or import that nothing uses, and no code that cannot be reached (vulture).
 
-Methods, attributes and arguments are left out: frameworks call them by name, and a guess that is
-often wrong gets switched off. What `__all__` names counts as used. Run as
+Methods, attributes and arguments are left out: frameworks call them by name, and there would be too
+many false reports. What `__all__` names counts as used. Run as
 `python -m scripts.check_unused`.
 """
 

@@ -1,4 +1,4 @@
-"""Whether the tests reach enough of the branches: `make coverage` ends with it.
+"""Checks that the tests reach enough of the branches; `make coverage` ends with it.
 
     python -m scripts.coverage_floors [DATA_FILE]
 
@@ -30,7 +30,7 @@ _CORE = "dataagent_core"
 
 @dataclass(frozen=True, slots=True)
 class PackageCoverage:
-    """How much of a room the tests reach; a room without a branch is judged by its statements."""
+    """How much of a package the tests reach; by its statements if it has no branches."""
 
     package: str
     branches: int
@@ -47,12 +47,12 @@ class PackageCoverage:
 
     @property
     def floor(self) -> float:
-        """What it must reach."""
+        """The least it must reach."""
         return CENTRAL_FLOOR if self.package in CENTRAL else FLOOR
 
 
 def package_coverage(files: Mapping[str, Any]) -> Iterator[PackageCoverage]:
-    """The rooms of a coverage report in JSON, by name."""
+    """The packages of a coverage report in JSON, by name."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for name, about in files.items():
         summary = about["summary"]
@@ -74,7 +74,7 @@ def _package_of(path: Path) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print every room; 1 if one is below its floor."""
+    """Print every package; 1 if one is below its floor."""
     measured = Coverage(data_file=arguments[0] if arguments else ROOT / ".coverage")
     measured.load()
     measured.get_data().add_arcs(noted())

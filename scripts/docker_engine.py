@@ -1,13 +1,13 @@
-"""A Docker engine with a sandbox image, for tests and benchmarks: one for all who want it.
+"""A Docker engine with a sandbox image, shared by tests and benchmarks.
 
-An engine that runs is used; otherwise `dockerd` is started by hand, on a socket of its own, without
-a bridge and without firewall rules (installed from Debian's package first where we are root). A
-keeper process owns what was started. Each user holds a lock while it works, so the keeper knows
-when the last one is gone, however it went, and then takes everything away again. Use it as
+A running engine is used; otherwise `dockerd` is started on a socket of its own, without a bridge
+and without firewall rules (as root, it is installed from Debian's package first). A keeper process
+owns what was started. Each user holds a file lock while it works; when the last lock is released,
+even by a crash, the keeper removes everything again. Use it as
 
     with engine() as found: DockerWall(found.image, url=found.url, binds=found.binds)
 
-`make test` has `python -m scripts.docker_engine install` run before, so that no test waits for it.
+`make test-all` runs `python -m scripts.docker_engine install` first, so that no test waits for it.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Engine:
 
 @contextmanager
 def engine() -> Generator[Engine]:
-    """The engine; it is there as long as anybody is inside.
+    """The engine; it runs as long as at least one process uses it.
 
     Raises:
-        CannotStart: there is none and it cannot be started; the message says why.
+        CannotStart: none is running and none can be started; the message says why.
     """
     place = Path(tempfile.gettempdir()) / f"dataagent-docker-{os.geteuid()}"
     with ExitStack() as stack:
@@ -70,16 +70,16 @@ def engine() -> Generator[Engine]:
         yield found
 
 
-# -- the users' side ----------------------------------------------------------------------------
+# -- the users' side --
 
 
 def _exclusive_lock(place: Path) -> IO[str]:
-    """Nobody else starts or ends an engine until the file is closed."""
+    """Lock out other starts and ends of an engine until the file is closed."""
     while True:
         place.mkdir(mode=0o700, exist_ok=True)
         try:
             start = (place / "start").open("w")
-        except FileNotFoundError:  # a keeper that leaves removes the place
+        except FileNotFoundError:  # a keeper that ends removes the folder
             continue
         fcntl.flock(start, fcntl.LOCK_EX)
         if os.fstat(start.fileno()).st_nlink:
@@ -88,11 +88,11 @@ def _exclusive_lock(place: Path) -> IO[str]:
 
 
 def _running_engine(place: Path) -> Engine | None:
-    """What a keeper that lives has brought up."""
+    """The engine of a running keeper."""
     try:
-        kept = json.loads((place / "ready").read_text())
-        os.kill(kept.pop("keeper"), 0)
-        return Engine(**kept)
+        published = json.loads((place / "ready").read_text())
+        os.kill(published.pop("keeper"), 0)
+        return Engine(**published)
     except (OSError, ValueError, TypeError):
         return None
 
@@ -108,18 +108,18 @@ def _start_engine(place: Path) -> Engine:
     deadline = time.monotonic() + _START_SECONDS
     while keeper.poll() is None and time.monotonic() < deadline:
         if (found := _running_engine(place)) is not None:
-            keeper.returncode = 0  # it is on its own: nobody waits for it
+            keeper.returncode = 0  # it runs on its own; no one waits for it
             return found
         time.sleep(_POLL_SECONDS)
-    said = (place / "log").read_text()[-2000:]
-    raise CannotStart(f"No Docker engine for the tests: {said or 'it took too long'}")
+    output = (place / "log").read_text()[-2000:]
+    raise CannotStart(f"No Docker engine for the tests: {output or 'it took too long'}")
 
 
-# -- the keeper's side --------------------------------------------------------------------------
+# -- the keeper's side --
 
 
 def keep(place: Path) -> None:
-    """Bring the engine up, wait until its last user is gone, take everything away."""
+    """Start the engine, wait until its last user is gone, remove everything."""
     with (place / "start").open("w") as start:
         with ExitStack() as stack:
             url = _running_url() or stack.enter_context(_dockerd(place))
@@ -131,7 +131,7 @@ def keep(place: Path) -> None:
 
 
 def _publish(place: Path, url: str, image: str) -> None:
-    """Let the users know what there is."""
+    """Tell the users where the engine is."""
     site = sysconfig.get_path("platlib")
     found = Engine(url, image, {site: "/opt/site", str(_RUNNER): "/opt/runner"})
     (place / "ready.new").write_text(json.dumps({**asdict(found), "keeper": os.getpid()}))
@@ -139,7 +139,7 @@ def _publish(place: Path, url: str, image: str) -> None:
 
 
 def _wait_for_the_last(place: Path, start: int) -> None:
-    """Return, with the start lock held, when nobody holds the users' lock any more."""
+    """Return, with the start lock held, when no one holds the users' lock any more."""
     with (place / "users").open("w") as users:
         while True:
             fcntl.flock(users, fcntl.LOCK_EX)
@@ -152,7 +152,7 @@ def _wait_for_the_last(place: Path, start: int) -> None:
 
 
 def _running_url() -> str | None:
-    """The usual engine, if it answers; it has to be this machine's, whose folders are bound."""
+    """The default engine, if it answers; it must be this machine's, as folders are bound."""
     url = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     return url if _answers(url) else None
 
@@ -176,7 +176,7 @@ def _client(url: str) -> Generator[Any]:
 @contextmanager
 def _dockerd(place: Path) -> Generator[str]:
     """An engine of our own below `place`."""
-    # A folder of its own: one that was killed may have left mounts, which nobody can remove.
+    # A folder of its own: one that was killed may have left mounts, which cannot be removed.
     home = Path(tempfile.mkdtemp(prefix="engine-", dir=place))
     url = f"unix://{home}/docker.sock"
     process = subprocess.Popen(
@@ -202,7 +202,7 @@ def _dockerd(place: Path) -> Generator[str]:
 
 
 def _unmount(home: Path) -> None:
-    """Take away what an engine leaves mounted, a network namespace: else its folder stays."""
+    """Unmount what an engine leaves mounted, or its folder could not be removed."""
     mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
     for place in sorted((each for each in mounted if home in Path(each).parents), reverse=True):
         subprocess.run(["umount", "--lazy", place], check=False)
@@ -244,7 +244,7 @@ def _image(url: str, place: Path) -> Generator[str]:
 
 
 def main() -> None:
-    """`install`: see that there is an engine to start. Otherwise keep one at the place named."""
+    """`install`: make sure that an engine can start. Otherwise keep one in the named folder."""
     try:
         if sys.argv[1] != "install":
             keep(Path(sys.argv[1]))

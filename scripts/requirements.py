@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.requirement_marks import proofs
-from tests.requirements import known
+from tests.requirements import known, proofs
 
 
 def main(ids: list[str]) -> int:

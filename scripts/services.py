@@ -1,11 +1,11 @@
-"""The servers the tests need: PostgreSQL, MariaDB and Redis on loopback.
+"""Starts the servers the tests need: PostgreSQL, MariaDB and Redis on loopback.
 
-What answers is left alone. What does not is installed from Debian's packages and started, if we
-are root; otherwise the one command that brings all three up is printed. Nothing is skipped: if one
-cannot be had, this fails. A server is "there" when it answers a question in its own protocol with
-the credentials the tests use. A server of your own, named in `DATAAGENT_TEST_POSTGRES_URL`,
-`DATAAGENT_TEST_MYSQL_URL` or `DATAAGENT_TEST_REDIS_URL`, is not looked after. Run as
-`python -m scripts.services`.
+A server that answers, in its own protocol with the credentials of the tests, is left alone. One
+that does not is installed from Debian's packages and started, as root; otherwise the command that
+starts all three is printed. Nothing is skipped: if one is unavailable, this fails. A server of your
+own, named in `DATAAGENT_TEST_POSTGRES_URL`,
+`DATAAGENT_TEST_MYSQL_URL` or `DATAAGENT_TEST_REDIS_URL`, is not checked. Run as `python -m
+scripts.services`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;
 
 
 class CannotStart(Exception):
-    """A server cannot be brought up; the message says what to do."""
+    """A server cannot be started; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """A server: how to ask it, what to install, how to let the tests in, how to start it."""
+    """A server: how to check, install, configure and start it."""
 
     name: str
     variable: str
@@ -52,7 +52,7 @@ class Service:
     open_for_tests: Callable[[], None]
 
 
-# -- asking -----------------------------------------------------------------------------------
+# -- checking --
 
 
 def ask_postgres() -> None:
@@ -80,7 +80,7 @@ def ask_redis() -> None:
 
 
 def answer(service: Service) -> str | None:
-    """None if the service answers, else why not, on one line."""
+    """None if the service answers, else the reason on one line."""
     try:
         service.ask()
     except (psycopg.Error, pymysql.Error, redis.RedisError, OSError) as error:
@@ -88,19 +88,19 @@ def answer(service: Service) -> str | None:
     return None
 
 
-# -- starting, the Debian way, with or without systemd ----------------------------------------
+# -- starting, the Debian way, with or without systemd --
 
 
 def run(*command: str, text: str | None = None) -> str:
     """Run a command and return what it printed.
 
     Raises:
-        CannotStart: it failed; with the end of what it said.
+        CannotStart: it failed; the message ends with its output.
     """
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        said = (result.stderr or result.stdout).strip()[-800:]
-        raise CannotStart(f"`{' '.join(command)}` failed: {said}")
+        output = (result.stderr or result.stdout).strip()[-800:]
+        raise CannotStart(f"`{' '.join(command)}` failed: {output}")
     return result.stdout
 
 
@@ -118,7 +118,7 @@ def postgres_cluster() -> tuple[str, str]:
 
 
 def start_postgres() -> None:
-    """Start the cluster, or tell a running one to read its rules again."""
+    """Start the cluster, or have a running one reload its rules."""
     version, name = postgres_cluster()
     status = run("pg_lsclusters", "-h")
     is_running = any(
@@ -129,7 +129,7 @@ def start_postgres() -> None:
 
 
 def open_postgres() -> None:
-    """Let connections from loopback in without a password (the first rule that fits wins)."""
+    """Allow connections from loopback without a password (the first rule that fits wins)."""
     version, name = postgres_cluster()
     rules = Path(f"/etc/postgresql/{version}/{name}/pg_hba.conf")
     present = rules.read_text(encoding="utf-8")
@@ -162,7 +162,7 @@ def _mariadb_is_up() -> bool:
 
 
 def open_mariadb() -> None:
-    """Let root in from loopback without a password."""
+    """Allow root from loopback without a password."""
     start_mariadb()
     run("mariadb", "--user=root", text=_MARIADB_ROOT)
 
@@ -205,11 +205,11 @@ SERVICES = [
 ]
 
 
-# -- all of it --------------------------------------------------------------------------------
+# -- installing --
 
 
 def install(service: Service) -> None:
-    """Install the service's package and let the tests in: a server of our own making is ours."""
+    """Install the service's package and open it for the tests."""
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
     with suppress(CannotStart):  # an old list may still know the package
         run("apt-get", "update", "-qq")
@@ -230,12 +230,12 @@ def bring_up(service: Service) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while (reason := answer(service)) is not None:
         if time.monotonic() > deadline:
-            raise CannotStart(f"it was started but does not let the tests in: {reason}")
+            raise CannotStart(f"it was started but refuses the tests: {reason}")
         time.sleep(0.2)
 
 
 def main() -> int:
-    """Bring up what does not answer; 1 if something still does not."""
+    """Start the servers that do not answer; 1 if one still does not."""
     ours = [service for service in SERVICES if not os.environ.get(service.variable)]
     missing = [service for service in ours if answer(service) is not None]
     if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):

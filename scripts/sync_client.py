@@ -1,8 +1,8 @@
 """Writes dataagent_client/sync/, the sync twin of the async client, from the async classes.
 
-Each public method of `DataAgentClient` and of its groups gets one that hands the call to the loop
+Each public method of `DataAgentClient` and of its groups gets one that passes the call to the loop
 of `sync/portal.py`: same name, arguments and docstring, no `await`. `python -m scripts.sync_client`
-writes the files; with `--check` it only says whether those in the tree are the ones it would write.
+writes the files; with `--check` it only compares them with those in the tree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = "dataagent_client"
 FOLDER = ROOT / "libs/dataagent-client" / PACKAGE
 _ENTRY = "DataAgentClient"
 _RULED = FOLDER / "sync/client.py"
-"""By whose rules all of them are written."""
+"""Ruff's rules for this path apply to all of them."""
 _RUFF = Path(sys.executable).parent / "ruff"
 _BY_HAND = {"__init__.py", "portal.py"}
 _PORTAL = {"Portal", "Stream", "SyncOnApproval"}
@@ -216,7 +216,7 @@ def twin_of(name: str, kinds: list[str]) -> str:
     """The text of a module's twin.
 
     Raises:
-        subprocess.CalledProcessError: ruff did not take it; it said why.
+        subprocess.CalledProcessError: ruff rejected it.
     """
     module = read(name)
     classes = [_class(module.classes[each]) for each in kinds]
@@ -247,7 +247,7 @@ def main(arguments: list[str]) -> int:
         path.read_text(encoding="utf-8") == text for path, text in wanted.items()
     )
     if not same:
-        print(f"{folder.relative_to(ROOT)} is not what the async client says.")
+        print(f"{folder.relative_to(ROOT)} does not match the async client.")
         print("hint: make sync-client")
     return 0 if same else 1
 

@@ -2,7 +2,7 @@
 
     python -m scripts.topology --database postgresql://… --redis redis://… [--web 2] [--workers 2]
 
-It starts them, says where they are, starts again what dies, and ends them with Ctrl-C. There is no
+It starts them, prints their addresses, restarts what dies, and ends them with Ctrl-C. There is no
 proxy in front: each web process has its own port. Tests use `web_settings` and `worker_settings`.
 """
 
@@ -25,7 +25,7 @@ _END_SECONDS = 40.0
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all processes of an installation have in common."""
+    """The settings that all processes of an installation share."""
 
     database_url: str
     redis_url: str

@@ -13,7 +13,7 @@ WEB_EVENTS = ROOT / "web/src/events/schema.d.ts"
 _BUILT = {"node_modules", "__pycache__", "dist", "build"}
 _NOT_OURS = {".git", ".venv", ".mcp-servers", ".hypothesis"} | _BUILT
 _WEB_APP = ("dataagent_server", "web")
-"""What the web app is built into."""
+"""The folder that the web app is built into."""
 
 
 def project_files(root: Path = ROOT) -> list[Path]:

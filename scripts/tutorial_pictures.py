@@ -29,11 +29,11 @@ def main() -> int:
     _IMAGES.mkdir(exist_ok=True)
     for name, part in _PARTS.items():
         for language in ("en", "zh"):
-            taken = _SCREENSHOTS / f"{name}-{language}-light.png"
-            if not taken.exists():
-                print(f"{taken.relative_to(ROOT)} is not there.\nhint: make screenshots")
+            screenshot = _SCREENSHOTS / f"{name}-{language}-light.png"
+            if not screenshot.exists():
+                print(f"{screenshot.relative_to(ROOT)} is missing.\nhint: make screenshots")
                 return 1
-            with Image.open(taken) as whole:
+            with Image.open(screenshot) as whole:
                 picture = whole.crop(part).quantize(_COLOURS)
             picture.save(_IMAGES / f"{name}-{language}.png", optimize=True)
     print(f"wrote {_IMAGES.relative_to(ROOT)}/")

@@ -53,7 +53,7 @@ def types() -> str:
     """The types of the routes.
 
     Raises:
-        subprocess.CalledProcessError: the generator did not take the document; it said why.
+        subprocess.CalledProcessError: the generator rejected the document.
     """
     with tempfile.TemporaryDirectory(prefix="dataagent-schema-") as folder:
         described = Path(folder, "openapi.json")

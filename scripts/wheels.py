@@ -1,7 +1,7 @@
 """Builds a wheel of every library into a folder: `python -m scripts.wheels [FOLDER]`.
 
-With hatchling as it is installed here, so no index is asked. The server's wheel has the web app if
-it is built (`make wheels` sees to that).
+With the installed hatchling, so without a package index. The server's wheel contains the web app if
+it is built (`make wheels` builds it).
 """
 
 from __future__ import annotations

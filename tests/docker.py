@@ -1,6 +1,6 @@
 """A Docker engine for tests: the one that runs, or one that is started for them.
 
-`make test` sets `DATAAGENT_TEST_DOCKER`: then a test that needs an engine fails without one.
+`make test-all` sets `DATAAGENT_TEST_DOCKER`: then a test that needs an engine fails without one.
 Otherwise it is skipped, with the reason.
 """
 
@@ -19,12 +19,12 @@ from scripts.services import CannotStart
 @contextmanager
 def docker_engine() -> Generator[Engine]:
     """The engine, for as long as the block lasts."""
-    wanted = bool(os.environ.get("DATAAGENT_TEST_DOCKER"))
+    required = bool(os.environ.get("DATAAGENT_TEST_DOCKER"))
     try:
         opened = engine()
         found = opened.__enter__()
     except CannotStart as error:
-        if wanted:
+        if required:
             raise
         pytest.skip(str(error))
     try:

@@ -1,4 +1,4 @@
-"""All that is somebody's, in the database and on disk, to compare before and after."""
+"""All data of a user, in the database and on disk, to compare before and after."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select
 
 from dataagent_core.storage.tables import metadata
 
-RESTLESS = {"last_used", "lease_until"}  # they move by themselves
-NOT_COMPARED = {"audit_log", "audit_head", "catalogues"}  # they tell of others' requests, too
-SHARED = {"sample"}  # folders that are nobody's
+VOLATILE = {"last_used", "lease_until"}  # they change by themselves
+NOT_COMPARED = {"audit_log", "audit_head", "catalogues"}  # they record others' requests, too
+SHARED = {"sample"}  # folders without an owner
 
 
 def rows_with(connection: Connection, words: Sequence[str]) -> list[str]:
@@ -20,7 +20,7 @@ def rows_with(connection: Connection, words: Sequence[str]) -> list[str]:
     found: list[str] = []
     for table in metadata.sorted_tables:
         if table.name not in NOT_COMPARED:
-            columns = [column for column in table.columns if column.name not in RESTLESS]
+            columns = [column for column in table.columns if column.name not in VOLATILE]
             lines = (f"{table.name} {row!r}" for row in connection.execute(select(*columns)))
             found += [line for line in lines if any(word in line for word in words)]
     return found

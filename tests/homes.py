@@ -1,6 +1,6 @@
 """Home directories as a first start leaves them: tables and sample database are made once.
 
-Bringing an empty database to the newest version and inventing a shop cost more than most tests do.
+Migrating an empty database and generating the sample cost more than most tests.
 Both are made by the product itself, once in a process, and copied. A test of a first start, or of
 the migrations, uses an empty directory instead.
 """
@@ -32,8 +32,8 @@ def _first_home() -> Path:
     home = Path(tempfile.mkdtemp(prefix="dataagent-home-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     create_sample(home / "sample" / "chinook.sqlite")
-    with ThreadPoolExecutor(1) as beside:  # whoever asks may be in a loop
-        beside.submit(asyncio.run, _make_tables(home / "dataagent.db")).result()
+    with ThreadPoolExecutor(1) as thread:  # the caller may be in an event loop
+        thread.submit(asyncio.run, _make_tables(home / "dataagent.db")).result()
     return home
 
 

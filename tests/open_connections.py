@@ -1,8 +1,8 @@
-"""Fails the test that leaves a connection open behind it.
+"""Fails the test that leaves a connection open.
 
-Python notices an abandoned connection only when the garbage collector comes by, in whatever test
-runs then. Here each of asyncio's connections is remembered from its making, and one whose event
-loop has been closed before it is named in the test that made it.
+Python notices an abandoned connection only when the garbage collector runs, during any later test.
+Here each of asyncio's connections is recorded when it is made, and one that is still open when its
+event loop is closed fails the test that made it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ class OpenConnections:
 
     def watch(self) -> None:
         """Remember every connection that asyncio makes from now on."""
-        # asyncio tells of new connections nowhere else
-        # it has no public name
+        # asyncio has no hook for new connections, and the class no public name
         kind: Any = getattr(selector_events, "_SelectorTransport")  # noqa: B009
         make = kind.__init__
 
@@ -36,13 +35,13 @@ class OpenConnections:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
-        """Look after the test's own fixtures have been taken down."""
+        """Check after the test's own fixtures have ended."""
         yield
         left = [made for known in self._known if (made := known()) is not None and made._sock]
         lost = [transport for transport in left if transport._loop.is_closed()]
         self._known = [weakref.ref(transport) for transport in left if transport not in lost]
         names = [f"{each} to {each.get_extra_info('peername')}" for each in lost]
-        for transport in lost:  # said once, here
+        for transport in lost:  # reported once, here
             transport._sock.close()
             transport._sock = None
         assert not names, f"The test leaves connections open: {', '.join(names)}"

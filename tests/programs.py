@@ -2,15 +2,14 @@
 
 Tests start programs hundreds of times, and loading takes longer than what most of them then do.
 `programs()` is the loading process, one for all processes of a test run. `start` has it start a
-program that a test then signals and waits for. `quick` is a small program for whoever wants a path:
-a `PATH`, a shell, a pseudo-terminal, a server's settings. It hands its arguments, environment,
-folder and three streams over, passes on the signals it gets, ends as the program ends, and takes it
-along if it is killed. `KILL` sent to it kills the program alone: if the small program were killed
+program that a test then signals and waits for. `quick` gives the path of a small program, for a
+`PATH`, a shell, a pseudo-terminal or a server's settings. It passes on its arguments, environment,
+folder, three streams and the signals it gets, ends as the program ends, and kills it if it is
+killed. `KILL` sent to it kills the program alone: if the small program were killed
 first, a terminal would hang up, and the program could end by itself before it is killed.
 
-What runs in the fork is the program's own `main`, with everything imported before: whoever looks at
-how a program starts (what it imports, closed streams, other encodings, more streams) starts it with
-Python.
+The fork runs the program's own `main` with everything imported: a test of how a program starts
+(what it imports, closed streams, other encodings, more streams) starts it with Python.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from tests.waiting import WAIT_SECONDS
 KILL = signal.SIGUSR1
 NAMES = ("dataagent", "dataagent-server", "dataagent-harbor", "python")
 _LEFT_OUT = re.compile(r"runner|migrations|__main__|redis|postgres|mysql|taskiq|otel")
-"""What runs elsewhere, or needs what may not be installed."""
+"""Modules that run elsewhere, or need packages that may not be installed."""
 _ALSO_LOADED = (
     *("pandas", "dataagent_client", "mcp.client.streamable_http"),
     *("mcp.server.mcpserver", "mcp.server.stdio", "uvicorn.protocols.http.auto"),
@@ -147,7 +146,7 @@ class Programs:
             path.chmod(0o755)
 
     def _load(self, owner: int) -> None:
-        """It goes on as nobody's child: some tests look at the children there are."""
+        """It runs as an orphan, as some tests check the children of their process."""
         command = [sys.executable, "-m", "tests.programs", self._address, str(owner)]
         subprocess.run(command, stdin=subprocess.DEVNULL, cwd=ROOT, check=True)
 
@@ -172,7 +171,7 @@ class Programs:
 
 @cache
 def programs() -> Programs:
-    """Those of this run, loaded by whoever calls first. They end with it."""
+    """The programs of this run, loaded by the first call. They end with it."""
     is_part = "PYTEST_XDIST_WORKER" in os.environ
     owner = os.getppid() if is_part else os.getpid()
     return Programs(Path(tempfile.gettempdir(), f"dataagent-programs-{owner}"), owner)
@@ -226,12 +225,12 @@ def _run_python() -> None:
 
 
 def _go_on(number: int, frame: FrameType | None) -> None:
-    """A signal whose coming is enough."""
+    """Do nothing: the signal only wakes the selector."""
     del number, frame
 
 
 class _Loaded:
-    """Forks a program for each connection, and tells there how it ended."""
+    """Forks a program for each connection, and reports its exit status there."""
 
     def __init__(self, address: str, owner: int) -> None:
         self._owner = os.pidfd_open(owner)
@@ -259,12 +258,12 @@ class _Loaded:
                     self._take(self._listener.accept()[0])
                 elif key.fileobj == self._woken:
                     self._reap()
-                else:  # whoever started it has gone
+                else:  # its caller has ended
                     self._kill(key.data)
 
     def _take(self, line: socket.socket) -> None:
         message, streams, _, _ = socket.recv_fds(line, _MOST, 3)
-        if not message:  # somebody looked whether we are here
+        if not message:  # a check whether this process runs
             line.close()
             return
         pid = os.fork()
@@ -279,7 +278,7 @@ class _Loaded:
             line.send(b"%d" % pid)
 
     def _leave(self, line: socket.socket) -> None:
-        """In the fork: keep nothing of the loading process's own."""
+        """In the fork: close what belongs to the loading process."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
@@ -353,7 +352,7 @@ def _finish() -> None:
 
 
 def _serve(address: str, owner: int) -> None:
-    """Load everything, and go on as a process that is nobody's child."""
+    """Load everything, and go on as an orphaned process."""
     loaded = _Loaded(address, owner)
     # In the background of a shell SIGINT is ignored; the programs are none of its jobs.
     signal.signal(signal.SIGINT, signal.default_int_handler)

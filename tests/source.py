@@ -1,4 +1,4 @@
-"""The project's source as the repository tests look at it: packages, rooms and syntax trees."""
+"""The project's source as the repository tests look at it: packages and syntax trees."""
 
 from __future__ import annotations
 

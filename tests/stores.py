@@ -27,7 +27,7 @@ LEASE = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything a conversation is kept in."""
+    """The stores of a conversation."""
 
     kind: str
     sessions: ConversationStore
@@ -45,7 +45,7 @@ class Stores:
         return (await self.opened(new_run(session.session_id))).run
 
     async def opened(self, new: NewRun, worker: str = "w1") -> OpenedRun:
-        """What `open` gives to a worker with a lease."""
+        """The result of `open` for a worker with a lease."""
         return await self.runs.open(new, worker=worker, lease_until=now() + LEASE)
 
     async def taken_over(self, run: Run, worker: str = "w2") -> Run:
@@ -91,7 +91,7 @@ def new_run(session_id: str, content: str = "How many?", **values: Any) -> NewRu
 
 
 def batch(run: Run, first_seq: int, texts: Sequence[str] = ("a", "b")) -> Batch:
-    """A stretch of text events of a run."""
+    """A batch of text events of a run."""
     wires = tuple(
         event_to_wire(TextEvent(content=text), seq=first_seq + i, run_id=run.run_id)
         for i, text in enumerate(texts)

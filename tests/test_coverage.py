@@ -1,6 +1,6 @@
-"""The core's central rooms are covered by their own tests.
+"""The core's central packages are covered by their own tests.
 
-`make coverage` reports on everything; this holds the three rooms to their floor in every full run.
+`make coverage` reports on everything; this checks three packages in every full run.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tests.source import CORE, ROOT
 from tests.traced_wall import note_steps
 
 FLOOR = 80.0
-ROOMS = ("events", "hitl", "engine")
+CENTRAL_PACKAGES = ("events", "hitl", "engine")
 
 
 @pytest.mark.slow
 @requirement("R12.5")
-def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
+def test_a_central_packages_own_tests_cover_80_percent(tmp_path: Path) -> None:
     """By short examples alone: what only a random input or a long test reaches does not count."""
     report = tmp_path / "coverage.json"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -34,9 +34,9 @@ def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
         [
             *command,
             *("-m", "not hypothesis and not slow"),
-            *(f"--cov=dataagent_core.{room}" for room in ROOMS),
+            *(f"--cov=dataagent_core.{package}" for package in CENTRAL_PACKAGES),
             f"--cov-report=json:{report}",
-            *(str(CORE.parent / "tests" / room) for room in ROOMS),
+            *(str(CORE.parent / "tests" / package) for package in CENTRAL_PACKAGES),
         ],
         cwd=ROOT,
         env={**os.environ, "COVERAGE_FILE": str(tmp_path / ".coverage")},
@@ -47,8 +47,10 @@ def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
     files = json.loads(report.read_text(encoding="utf-8"))["files"]
-    covered = {room: _percent(files, f"/dataagent_core/{room}/") for room in ROOMS}
-    assert {room: percent for room, percent in covered.items() if percent < FLOOR} == {}
+    covered = {
+        package: _percent(files, f"/dataagent_core/{package}/") for package in CENTRAL_PACKAGES
+    }
+    assert {package: percent for package, percent in covered.items() if percent < FLOOR} == {}
 
 
 def _percent(files: dict[str, Any], folder: str) -> float:
@@ -78,7 +80,7 @@ assert list(picked([3, 1, 4])) == [3, 4]
 """
 
 
-def test_what_is_noted_behind_the_wall_is_what_coverage_would_have_seen(tmp_path: Path) -> None:
+def test_steps_recorded_in_the_sandbox_equal_those_of_coverage(tmp_path: Path) -> None:
     module, steps, data = (tmp_path / name for name in ("module.py", "steps", "data"))
     module.write_text(_MODULE, encoding="utf-8")
     steps.touch()
@@ -125,8 +127,8 @@ measured.stop()
 """
 
 
-def test_no_thread_is_followed_with_a_dictionary_that_forgets_in_python() -> None:
-    """Such a one lets a process hang: see `tests/traced.py`."""
+def test_tracers_of_threads_use_no_weak_dictionary_in_python() -> None:
+    """One could make a process hang: see `tests/traced.py`."""
     said = subprocess.run(
         [sys.executable, "-c", _THREADS], cwd=ROOT, capture_output=True, text=True, check=True
     )

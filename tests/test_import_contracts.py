@@ -122,11 +122,11 @@ def test_the_core_may_import_no_program(copy: Path, upper: str) -> None:
     assert f"dataagent_core is not allowed to import dataagent_{upper}" in result.stdout
 
 
-def test_no_room_imports_the_one_above_it(copy: Path) -> None:
+def test_no_package_imports_the_one_above_it(copy: Path) -> None:
     listed = contracts()["importlinter:contract:core-layers"]["layers"]
     layers = [re.findall(r"\w+", line) for line in listed.splitlines() if line]
-    rooms = [layer[0] for layer in layers if (copy / "dataagent_core" / layer[0]).is_dir()]
-    pairs = list(zip(rooms[1:], rooms, strict=False))
+    packages = [layer[0] for layer in layers if (copy / "dataagent_core" / layer[0]).is_dir()]
+    pairs = list(zip(packages[1:], packages, strict=False))
     assert len(pairs) >= 5
     for lower, upper in pairs:
         plant(copy, f"dataagent_core/{lower}", f"dataagent_core.{upper}")

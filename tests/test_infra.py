@@ -131,7 +131,7 @@ def test_no_process_can_write_to_its_image_or_become_root() -> None:
     assert "USER 10001" in (INFRA / "Dockerfile").read_text()
 
 
-def test_a_chart_without_a_secret_or_with_an_unknown_value_says_so() -> None:
+def test_a_chart_without_a_secret_or_with_an_unknown_value_fails_with_the_reason() -> None:
     without = helm("template", "here", str(CHART))
     assert without.returncode
     assert "Set existingSecret, or secret.DATAAGENT_DATABASE_URL" in without.stderr

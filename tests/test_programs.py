@@ -73,7 +73,7 @@ def test_it_is_killed_with_its_caller() -> None:
         assert program.stdout is not None
         process = psutil.Process(int(program.stdout.readline()))
         program.kill()
-        assert program.stdout.read() == ""  # until nobody is left to write
+        assert program.stdout.read() == ""  # until no process is left to write
     process.wait(WAIT_SECONDS)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests import unproven
-from tests.requirement_marks import (
+from tests import requirements
+from tests.requirements import (
     Proof,
+    UnprovenRequirements,
     browser_files,
+    known,
     named_ids,
     named_in_browser_tests,
+    parsed,
     proofs,
     selected,
 )
-from tests.requirements import known, parsed
 
 pytest_plugins = ["pytester"]
 
@@ -145,12 +147,10 @@ def test_a_whole_run_fails_where_every_test_of_an_id_was_skipped(
     status: int,
 ) -> None:
     asked = parsed("# R Requirements\nR1.1 Runs\nR1.2 Needs a program\nR36.1 Is in the browser")
-    monkeypatch.setattr(unproven, "known", lambda: asked)
-    monkeypatch.setattr(unproven, "in_browser", lambda: {"R36.1"})
+    monkeypatch.setattr(requirements, "known", lambda: asked)
+    monkeypatch.setattr(requirements, "in_browser", lambda: {"R36.1"})
     pytester.makeini("[pytest]\ntestpaths = .\nmarkers = requirement")
     pytester.makepyfile(test_x=WHOLE)
-    result = pytester.runpytest_inprocess(
-        *QUIET, *arguments, plugins=[unproven.UnprovenRequirements()]
-    )
+    result = pytester.runpytest_inprocess(*QUIET, *arguments, plugins=[UnprovenRequirements()])
     assert result.ret == status
     assert ("R1.2" in result.stdout.lines) == bool(status)

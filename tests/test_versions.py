@@ -1,7 +1,7 @@
 """No dependency is older than the release that mended its published holes.
 
 The floors are those of advisories we know of. No advisory service is asked: it cannot be reached
-from everywhere, and a check that passes because nobody answered is worse than none.
+from everywhere, and a check that passes without an answer is worse than none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_refused_package_is_nowhere(package: str) -> None:
     assert package not in pinned()
 
 
-def test_what_is_installed_is_what_is_pinned() -> None:
+def test_installed_versions_are_the_pinned_ones() -> None:
     different = {
         package: (str(installed(package)), [str(pin) for pin in pins])
         for package, pins in pinned().items()

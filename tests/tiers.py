@@ -5,7 +5,7 @@
 - a test marked `slow` runs in the second tier only;
 - a store test parametrized with `STORES` or `SQL_STORES` runs on SQLite in the first tier, and on
   the other databases too if it is marked `every_store`;
-- what runs in each kind of sandbox (`WALLS`) runs in bubblewrap only in the first tier;
+- a test of each kind of sandbox (`WALLS`) runs with bubblewrap only in the first tier;
 - a property runs 25 examples in the first tier (100 with `examples(100)`), 500 in the second.
 """
 
@@ -32,7 +32,7 @@ STORES = _params(STORE_KINDS)
 SQL_STORES = _params(SQL_KINDS)
 """The same for each SQL database."""
 WALLS = ["bwrap", pytest.param("docker", marks=pytest.mark.slow)]
-"""Parameters of what runs in each kind of sandbox."""
+"""Parameters of a test that runs in each kind of sandbox."""
 
 
 def examples(at_least: int) -> int:
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how many examples a property runs; it has as long as it takes."""
+    """Choose how many examples a property runs, without a deadline."""
     settings.register_profile(
         "tier",
         deadline=None,

@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure, if asked."""
+    """Measure, if `--times` is given."""
     folder = config.getoption("--times")
     if folder:
         config.pluginmanager.register(_Times(Path(folder)))

@@ -1,4 +1,4 @@
-"""How long a test waits for something that must happen before it is taken for hung."""
+"""How long a test waits for an event before it counts as hung."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 
 WAIT_SECONDS = 300.0
-_LOOK_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 
 
-async def until(is_so: Callable[[], object]) -> None:
-    """Wait for something that only looking tells.
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for a condition that can only be polled.
 
     Raises:
-        TimeoutError: it did not happen.
+        TimeoutError: it never held.
     """
     async with asyncio.timeout(WAIT_SECONDS):
-        while not is_so():
-            await asyncio.sleep(_LOOK_SECONDS)
+        while not condition():
+            await asyncio.sleep(_POLL_SECONDS)

@@ -25,8 +25,8 @@ async def main() -> None:
         if isinstance(event, TextEvent):
             print(event.content, end="")
     print()
-    kept = await store.list_by_user("ann")
-    print(f"{len(kept)} session of ann")
+    sessions = await store.list_by_user("ann")
+    print(f"{len(sessions)} session of ann")
     await manager.close()
     await store.close()
 

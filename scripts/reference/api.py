@@ -53,7 +53,7 @@ Json = dict[str, Any]  # parts of an OpenAPI document
 
 @cache
 def document() -> Json:
-    """The OpenAPI document of a server with no settings, whatever the environment has."""
+    """The OpenAPI document of a server with no settings, independent of the environment."""
     with tempfile.TemporaryDirectory(prefix="dataagent-reference-") as home:
         return create_app(ServerSettings.model_construct(home=Path(home))).openapi()
 

@@ -88,10 +88,10 @@ def _program(parser: argparse.ArgumentParser) -> str:
 
 
 def _command(parser: argparse.ArgumentParser) -> str:
-    said = (parser.description or "").rstrip(".")
+    text = (parser.description or "").rstrip(".")
     lines = [f"### {parser.prog}", ""]
-    if said:
-        lines += [f"{said[0].upper()}{said[1:]}.", ""]
+    if text:
+        lines += [f"{text[0].upper()}{text[1:]}.", ""]
     return "\n".join([*lines, *_options(parser)])
 
 

@@ -35,7 +35,7 @@ _INTRO = """\
 # Events
 
 What a run says, in order, each with a `seq` that counts up in its session. This page is generated
-from the code: `make docs` writes it. [The ledger](../concepts/ledger.md) says how they are kept.
+from the code: `make docs` writes it. [The ledger](../concepts/ledger.md) describes their storage.
 
 The WebSocket, `GET /api/v1/sessions/{session_id}/events`, stored history, `dataagent --json` and
 the Python client carry all of them in one form:
@@ -110,7 +110,7 @@ def _event(sample: AnyEvent) -> str:
     own = [each for each in fields(event) if each.name not in ("event_type", "timestamp")]
     rows = [(code(each.name), in_cell(kind(hints[each.name])), _default(each)) for each in own]
     lines = [f"### {event.event_type}", "", inspect.getdoc(event) or "", ""]
-    lines += table(["field", "kind", "if not said"], rows)
+    lines += table(["field", "kind", "default"], rows)
     wire = json.loads(event_to_wire(sample, seq=1, run_id="run_1"))
     lines += ["", "```json", json.dumps(wire, ensure_ascii=False), "```", ""]
     name, data = chat_event(sample)

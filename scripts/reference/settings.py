@@ -19,9 +19,9 @@ _INTRO = """\
 # Settings
 
 Read from the environment, from a file `.env` in the working directory (by the server, not by the
-terminal, whose folder may be anybody's), and from `config.toml` in the data directory, where a name
-is written without `DATAAGENT_` and in small letters (`model = "offline"`); the first that says
-something counts. Nothing has to be set. Lists are written with commas. This page is generated from
+terminal, whose folder may belong to anyone), and from `config.toml` in the data directory, where a
+name is written without `DATAAGENT_` and in small letters (`model = "offline"`); the first value
+counts. Nothing has to be set. Lists are written with commas. This page is generated from
 the code: `make docs` writes it.
 """
 _PLACES: dict[str, type[SettingsGroup]] = {

@@ -322,7 +322,7 @@ async def test_the_system_prompt_reaches_the_model(
 
 
 @states("R4.1", "auto_approve asks nobody")
-async def test_auto_approve_asks_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_auto_approve_asks_no_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     set_up(monkeypatch, tmp_path)
     handler = Handler(lambda: hitl.Decision(type="reject"))
     events = await turn_with(handler, auto_approve=True)

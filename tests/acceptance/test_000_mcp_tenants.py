@@ -191,7 +191,7 @@ def test_deleting_a_server_disconnects_it(clean: Running) -> None:
 
 
 @states("R30.7", "a WebSocket message tells the client of a change")
-def test_a_change_is_told_over_the_socket(clean: Running) -> None:
+def test_a_change_is_announced_over_the_socket(clean: Running) -> None:
     with clean.socket() as it:
         it.receive()
         add(clean, "told", disabled=True)
@@ -486,7 +486,7 @@ def grow_old(folder: Path, days: float) -> None:
 
 @states("R33.7", "a workspace nobody used for 30 days is archived, and comes back with its use")
 @states("R34.5", "a memory nobody used for 90 days is erased")
-async def test_what_nobody_uses_is_put_away(tmp_path: Path) -> None:
+async def test_unused_workspaces_and_memories_are_archived(tmp_path: Path) -> None:
     with started(tmp_path, DATAAGENT_AUTO_APPROVE="true") as server:
         for user in ("alice", "bob"):
             assert write(server, "/files/old.txt", "Old.", user)["status"] == "success"

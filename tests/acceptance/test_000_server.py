@@ -290,7 +290,7 @@ def test_a_request_expires_after_300_seconds(server: Running) -> None:
 
 @states("R18.5", "no answer in time is a rejection")
 @states("P29", "no answer in time is a rejection")
-def test_a_request_that_nobody_answers_is_rejected(roomy: Running) -> None:
+def test_a_request_without_an_answer_is_rejected(roomy: Running) -> None:
     with roomy.socket() as it:
         it.say("chat", {"message": WRITE})
         messages = it.until("done")
@@ -560,7 +560,7 @@ def test_a_hundred_users_are_answered_at_once(server: Running) -> None:
 
 @states("R23.4", "one user's run does not hold up another's")
 @states("P36", "one connection does not hold up another")
-def test_a_slow_answer_holds_up_nobody(server: Running) -> None:
+def test_a_slow_answer_delays_no_other(server: Running) -> None:
     with server.socket() as slow, server.socket(user="bob") as quick_one:
         slow.say("chat", {"message": "!slow 100000 50"})
         slow.until("text")

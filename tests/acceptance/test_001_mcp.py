@@ -172,7 +172,7 @@ async def test_a_users_tools_are_theirs(connections: Any) -> None:
 
 @states("001 §MCP Connection Manager", "health_check(user_id) -> {server: status}")
 @states("R31.4", "connections are checked")
-async def test_the_health_of_each_server_is_told(connections: Any) -> None:
+async def test_the_health_of_each_server_is_reported(connections: Any) -> None:
     config = mcp().MCPConfig(servers=[standin(), broken()])
     await connections.connect_user_servers("ana", config)
     health = await connections.health_check("ana")
@@ -357,7 +357,7 @@ def test_servers_are_listed(server: Running) -> None:
     "001 §MCP Configuration REST API",
     'DELETE answers {"status": "deleted", "server_name": …}',
 )
-def test_deleting_a_server_says_so(server: Running) -> None:
+def test_deleting_a_server_is_reported(server: Running) -> None:
     added(server, "gone")
     answer = server.send("DELETE", f"{SERVERS.format('alice')}/gone")
     assert answer.status_code == 200

@@ -326,7 +326,7 @@ async def test_a_full_manager_takes_no_more() -> None:
     "check_capacity() raises HTTPException 503",
     "Service temporarily unavailable, please try again later",
 )
-async def test_a_full_manager_says_so() -> None:
+async def test_a_full_manager_raises_an_error() -> None:
     connections = manager(max_connections=1)
     await connections.check_capacity()
     await connections.connect(Wire().socket(), "s-1")
@@ -460,7 +460,7 @@ async def test_the_key_of_a_request_is_checked(key: str, status: int) -> None:
 
 
 @states("001 §认证中间件", "disabled=True lets everyone in")
-async def test_nobody_is_asked_where_it_is_disabled() -> None:
+async def test_there_is_no_request_where_it_is_disabled() -> None:
     auth = import_module("dataagent_server.auth").APIKeyAuth(api_keys=[], disabled=True)
     async with application(auth) as client:
         answer = await client.get("/")

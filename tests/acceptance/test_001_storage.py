@@ -352,7 +352,7 @@ def test_the_factory_refuses_what_it_does_not_know() -> None:
 @states("R25.7", "tables are made when the server starts")
 @states("R26.1", "question and answer are saved")
 @states("P45", "question and answer are in messages")
-def test_what_is_said_is_in_the_database(server: Running, servers_place: URL) -> None:
+def test_messages_are_in_the_database(server: Running, servers_place: URL) -> None:
     session_id = server.chat("!echo 四十二 albums.")["session_id"]
     [(user_id,)] = query(
         servers_place, "SELECT user_id FROM sessions WHERE session_id = %s", session_id

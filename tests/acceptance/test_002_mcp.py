@@ -452,7 +452,7 @@ def test_a_key_calls_only_what_is_on_its_list(
 
 
 @states("002 allow-list", "禁止跨租户泄露")
-def test_a_tenants_server_is_nobody_elses(web: Web, root: httpx.Client) -> None:
+def test_a_tenants_server_belongs_to_that_tenant_alone(web: Web, root: httpx.Client) -> None:
     inside, outside = web.person("inside"), web.person("outside")
     for name, client in (("ours", inside), ("theirs", outside)):
         ok(root.post("/api/v1/tenants", json={"tenant_id": name, "name": name}))

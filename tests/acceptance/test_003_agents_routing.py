@@ -369,7 +369,9 @@ def test_route_hands_over_to_general(web: Web) -> None:
 
 
 @states("003 §2.2.1", "规则 7：模糊请求 → 向用户澄清 (the model is told so)")
-def test_the_model_is_told_to_ask_what_is_meant(recording_model: tuple[Web, Endpoint]) -> None:
+def test_the_model_is_instructed_to_ask_what_is_meant(
+    recording_model: tuple[Web, Endpoint],
+) -> None:
     prompt = words_of(asked_of(recording_model, "Do the thing."), "system")
     assert re.search(r"could mean different things.*: ask the user what is meant", prompt)
 
@@ -378,7 +380,7 @@ def test_the_model_is_told_to_ask_what_is_meant(recording_model: tuple[Web, Endp
     "003 §2.2.1",
     "规则 4、5、6 (the model is told so): answer, a specialist, general for what is complex",
 )
-def test_the_model_is_told_when_to_answer_and_when_to_route(
+def test_the_model_is_instructed_when_to_answer_and_when_to_route(
     recording_model: tuple[Web, Endpoint],
 ) -> None:
     prompt = " ".join(words_of(asked_of(recording_model, "Do the thing."), "system").split())
@@ -389,7 +391,7 @@ def test_the_model_is_told_when_to_answer_and_when_to_route(
 
 @states("003 §2.2.1", "route(agent_name: str, task_description: str)")
 @states("003 §2.2.2", "description 能力描述（用于路由决策）: the model reads each agent's")
-def test_the_model_is_offered_route_and_told_of_the_agents(
+def test_the_model_is_offered_route_with_the_agents(
     recording_model: tuple[Web, Endpoint],
 ) -> None:
     body = asked_of(recording_model, "Do the thing.")
@@ -559,7 +561,7 @@ def test_three_relevant_sources_are_enough(web: Web) -> None:
 @states(
     "003 §2.2.5.1", "生成带引用的研究报告", "当前事件和主题比较 / 网页搜索: said in its description"
 )
-def test_research_is_told_to_cite(recording_model: tuple[Web, Endpoint]) -> None:
+def test_research_is_instructed_to_cite(recording_model: tuple[Web, Endpoint]) -> None:
     prompt = words_of(asked_of(recording_model, "hello", agent="research"), "system")
     assert "[1]" in prompt
     assert "sources" in prompt

@@ -325,7 +325,7 @@ def test_a_deleted_user_is_gone_from_the_database(web: Web) -> None:
 
 
 @states("003 §2.5.2", "不能删除自己的账户", "不能禁用自己的账户")
-def test_nobody_deletes_or_disables_their_own_account(web: Web) -> None:
+def test_no_one_deletes_or_disables_their_own_account(web: Web) -> None:
     ok(account(web, "second_admin", role="admin"))  # so that it is not about being the last one
     me = ok(web.admin.get("/api/auth/me"))
     one = f"{USERS}/{me['id']}"

@@ -31,8 +31,7 @@ from tests.acceptance.web_server import (
     wait_until,
     words_of,
 )
-from tests.documents import old_workbook, pdf, sheet, slides, word
-from tests.old_documents import old_slides, old_word
+from tests.documents import old_slides, old_word, old_workbook, pdf, sheet, slides, word
 from tests.source import ROOT
 from tests.standins.openai_server import text as said
 from tests.waiting import WAIT_SECONDS
@@ -98,7 +97,7 @@ def read(web: Web, name: str, content: bytes) -> str:
 
 @states("003 §2.4.1", "execute_python(code)：执行 Python 代码，返回 stdout/stderr")
 @states("003 §2.2.3", "execute_python：沙箱中执行 Python 代码")
-def test_execute_python_returns_what_is_printed(web: Web) -> None:
+def test_execute_python_returns_the_output(web: Web) -> None:
     code = "import sys\nprint(6 * 7)\nprint('careful', file=sys.stderr)"
     printed = python(web, code)
     assert "42" in printed

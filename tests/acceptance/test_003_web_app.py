@@ -269,7 +269,7 @@ def test_an_administrator_reaches_the_users(web: Web, page: Page) -> None:
 
 @states("003 §7.4", "/admin/* 且非管理员 → 显示无权限")
 @states("003 §7.1", "AdminMenu is not there for others")
-def test_anybody_else_is_told_that_it_is_not_for_them(web: Web, page: Page) -> None:
+def test_other_users_are_refused(web: Web, page: Page) -> None:
     web.person("plain")
     sign_in(page, "plain")
     assert not page.has("Administration")

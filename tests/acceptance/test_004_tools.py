@@ -219,7 +219,7 @@ def test_unknown_tools_are_left_out(root: httpx.Client, numbers: list[int]) -> N
 
 
 @states("004 FR-007 (DESIGN §7)", "ignoredToolIds names what was left out")
-def test_what_is_left_out_is_named(root: httpx.Client, numbers: list[int]) -> None:
+def test_omitted_tools_are_named(root: httpx.Client, numbers: list[int]) -> None:
     made = agent(root, "fr-007-named", toolIds=[numbers[0], NO_TOOL])
     assert made["ignoredToolIds"] == [NO_TOOL]
     assert ok(update(root, made, [numbers[0]]))["ignoredToolIds"] == []

@@ -1,1 +1,1 @@
-"""The official MCP conformance suite, against our hub (as a client) and our door (as a server)."""
+"""The official MCP conformance suite, against our hub (a client) and our endpoint (a server)."""

@@ -1,7 +1,7 @@
 """Our hub as the conformance suite's client.
 
 The suite starts a program for each scenario, all at once. That program is `scenario_launcher.py`,
-which only passes on what it is told: the scenario's name, what it needs to know, the address of the
+which only passes on its arguments: the scenario's name, what it needs to know, the address of the
 suite's server. Here one hub plays all scenarios, each for a user with a server of their own,
 through `McpHub` and its `ToolGateway` as an agent's run does. Nothing here knows the MCP library.
 """
@@ -37,9 +37,9 @@ class Failed(Exception):
     """The scenario cannot be played to its end."""
 
 
-async def fill_in(asked: Elicitation) -> ElicitationAnswer:
+async def fill_in(request: Elicitation) -> ElicitationAnswer:
     """Accept a form as it is filled in already."""
-    fields: dict[str, JsonObject] = asked.schema.get("properties", {})
+    fields: dict[str, JsonObject] = request.schema.get("properties", {})
     content = {name: field["default"] for name, field in fields.items() if "default" in field}
     return ElicitationAnswer("accept", content)
 
@@ -99,7 +99,7 @@ async def defaults(owner: Owner, _: Context) -> None:
 
 
 async def request_state(owner: Owner, _: Context) -> None:
-    """Answer what is asked in the middle of calls, and keep them apart."""
+    """Answer questions in the middle of calls, each to its own call."""
     tools = await owner.visible()
     for name in ("echo_state", "unrelated", "no_state", "no_result_type"):
         await owner.call(tools[f"test_mrtr_{name}"], {}, on_elicit=confirm)
@@ -134,14 +134,14 @@ async def called(
         raise Failed(f"{name}: {outcome.failure.code} {outcome.failure.message}")
 
 
-async def play(hub: McpHub, told: dict[str, str]) -> str:
+async def play(hub: McpHub, order: dict[str, str]) -> str:
     """Play one scenario; what went wrong, or nothing."""
-    act = SCENARIOS.get(told["scenario"], add_numbers)
-    owner = await owner_of(hub, "suite", transport="streamable_http", url=told["url"])
+    act = SCENARIOS.get(order["scenario"], add_numbers)
+    owner = await owner_of(hub, "suite", transport="streamable_http", url=order["url"])
     try:
-        await act(owner, json.loads(told["context"] or "{}"))
+        await act(owner, json.loads(order["context"] or "{}"))
     except (Failed, KeyError) as error:
-        return f"{told['scenario']}: {error!r}"
+        return f"{order['scenario']}: {error!r}"
     finally:
         await owner.leave()
     return ""

@@ -1,7 +1,7 @@
-"""What the conformance suite asks of a server beside our own tools: tools, resources and prompts.
+"""What the conformance suite requires of a server besides our tools: tools, resources and prompts.
 
 Their names, texts and schemas are the suite's. They stand on the SDK's own server and are joined
-with our toolbox, so that what is tested is our door in front of everything the protocol has.
+with our toolbox, so that our endpoint is tested with everything the protocol has.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def fixture_server() -> Server[Any]:
     for uri, resource in TEST_RESOURCES.items():
         made.resource(uri)(resource)
     made.completion()(complete)
-    # no other way to serve it with our door
+    # no other way to serve it with our endpoint
     server: Server[Any] = made._lowlevel_server  # pyright: ignore[reportPrivateUsage]
     _add_legacy(server)
     _join(server, make_sdk_server(TOOLS))
@@ -67,7 +67,7 @@ def _add_legacy(server: Server[Any]) -> None:
 
 
 def _join(server: Server[Any], ours: Server[Any]) -> None:
-    """Put our tools beside the others."""
+    """Add our tools to the others."""
     theirs = {name: server.get_request_handler(name) for name in ("tools/list", "tools/call")}
     own = {name: ours.get_request_handler(name) for name in theirs}
     names = {tool.definition.name for tool in TOOLS}

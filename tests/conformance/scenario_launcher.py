@@ -9,13 +9,13 @@ import os
 import socket
 import sys
 
-told = {
+order = {
     "scenario": os.environ.get("MCP_CONFORMANCE_SCENARIO", ""),
     "context": os.environ.get("MCP_CONFORMANCE_CONTEXT", ""),
     "url": sys.argv[-1],
 }
 with socket.socket(socket.AF_UNIX) as connection:
     connection.connect(sys.argv[1])
-    connection.sendall(json.dumps(told).encode() + b"\n")
+    connection.sendall(json.dumps(order).encode() + b"\n")
     problem = b"".join(iter(lambda: connection.recv(65536), b""))
 sys.exit(problem.decode() or 0)

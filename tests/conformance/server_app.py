@@ -1,7 +1,7 @@
 """A DataAgent server for the conformance suite, in a process of its own.
 
 The suite has no key, so authentication is off, as it may be on loopback. `plain` is the product as
-it is. `fixtures` is the same app with the same door, and behind it, beside our tools, those the
+it is. `fixtures` is the same app with the same endpoint, and behind it, with our tools, those the
 suite asks for. Run as `python -m tests.conformance.server_app plain|fixtures HOME`; the first line
 it prints is the address.
 """
@@ -42,7 +42,7 @@ def app_of(kind: str, home: Path) -> FastAPI:
 
 
 def _add_fixtures(app: FastAPI) -> None:
-    """Put another server behind the same door."""
+    """Put another server behind the same endpoint."""
     as_it_is = app.router.lifespan_context
 
     @asynccontextmanager
@@ -56,7 +56,7 @@ def _add_fixtures(app: FastAPI) -> None:
 
 
 async def main(kind: str, home: Path) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     config = uvicorn.Config(app_of(kind, home), host="127.0.0.1", port=0, log_level="warning")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())

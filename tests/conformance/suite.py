@@ -25,7 +25,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Report:
-    """How a run of the suite ended, and what it said."""
+    """How a run of the suite ended, and its output."""
 
     is_ok: bool
     text: str

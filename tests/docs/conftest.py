@@ -86,7 +86,7 @@ def _wait_until_ready(port: int, log: Path) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A reader's folder, with the files that pages speak of, and a home beside it."""
+    """A reader's folder, with the files that pages mention, and a home."""
     prepared_home(tmp_path / "home/.dataagent")
     folder = tmp_path / "reader"
     folder.mkdir()

@@ -22,7 +22,7 @@ _OTHER_VARIABLES = {
     "DATAAGENT_SERVER_URL": "the Streamlit demo",
     "DATAAGENT_URL": "the web app's development server",
 }
-"""Not settings, each with who reads it; a test looks whether somebody does."""
+"""Variables that are no settings, each with its reader; a test checks that it is read."""
 OTHER_ADDRESSES = ("/ws/chat/{session_id}", "/mcp", "/metrics", "/login", "/docs", "/redoc")
 
 
@@ -68,7 +68,7 @@ def template(path: str) -> str:
 
 
 def fits(path: str, known: str) -> bool:
-    """Whether a path that somebody wrote is a known one; a parameter may be filled in."""
+    """Whether a path in a page is a known one; a parameter may be filled in."""
     pattern = re.escape(known).replace(re.escape("{}"), "[^/]+")
     return re.fullmatch(pattern, path) is not None
 
@@ -108,7 +108,7 @@ def skills() -> frozenset[str]:
 
 @cache
 def events() -> frozenset[str]:
-    """Every name of an event, on every door, and of the messages of a socket."""
+    """Every name of an event, on every transport, and of the messages of a socket."""
     frames = {name.removesuffix("_frame") for name in vars(protocol) if name.endswith("_frame")}
     on_chat = {chat_event(each)[0] for each in examples()}
     return frozenset({each.event_type for each in EVENT_CLASSES} | on_chat | frames)

@@ -38,7 +38,7 @@ class Block:
 
 @cache
 def pages() -> dict[str, str]:
-    """Every page by its path: the site's, and what stands beside the code."""
+    """Every page by its path: the site's, and those among the code."""
     found: dict[str, str] = {}
     for path in project_files():
         name = path.relative_to(ROOT).as_posix()
@@ -85,7 +85,7 @@ def _blocks(page: str, text: str) -> Iterator[Block]:
         while end < len(lines) and lines[end].strip() != opened["fence"]:
             end += 1
         inside = [line.removeprefix(opened["indent"]) for line in lines[at + 1 : end]]
-        said = _NOT_RUN.search(lines[at - 1]) if at else None
-        reason = said["reason"] if said else None
+        mark = _NOT_RUN.search(lines[at - 1]) if at else None
+        reason = mark["reason"] if mark else None
         yield Block(page, at + 1, opened["language"], "\n".join(inside) + "\n", reason)
         at = end + 1

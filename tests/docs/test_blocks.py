@@ -128,7 +128,7 @@ def test_a_program_that_is_not_run_is_python(block: Block) -> None:
     assert compile(block.text, block.place, "exec", flags=flags | ast.PyCF_ONLY_AST)
 
 
-def test_what_is_not_run_says_why() -> None:
+def test_a_block_that_is_not_run_has_a_reason() -> None:
     reasons = [each.not_run for each in blocks() if each.not_run is not None]
     assert reasons, "nothing is marked, so the mark is not found any more"
     assert [reason for reason in reasons if len(reason) < 15] == []

@@ -227,7 +227,7 @@ def _targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
 
 
-def test_variables_that_are_no_settings_are_read_by_somebody() -> None:
+def test_variables_that_are_no_settings_are_read() -> None:
     sources = "".join(
         path.read_text(encoding="utf-8") for path in python_files() if "tests" not in path.parts
     )

@@ -24,7 +24,7 @@ def test_no_page_is_in_the_menu_twice() -> None:
     assert sorted(set(named)) == sorted(named)
 
 
-def test_every_page_that_the_menu_names_is_there() -> None:
+def test_every_page_of_the_menu_exists() -> None:
     assert site.missing_pages(site.named_pages()) == []
     assert site.missing_pages(["index.md", "guides/none.md"]) == ["guides/none.md"]
 
@@ -34,7 +34,7 @@ def test_the_site_builds_strictly_and_fetches_nothing(capsys: pytest.CaptureFixt
     assert site.main() == 0, capsys.readouterr().out
 
 
-def test_what_is_fetched_from_elsewhere_would_be_found(tmp_path: Path) -> None:
+def test_a_remote_resource_would_be_found(tmp_path: Path) -> None:
     texts = {
         "script": '<script src="https://cdn.example/x.js"></script>',
         "font": '<link rel="stylesheet" href="https://fonts.example/css">',

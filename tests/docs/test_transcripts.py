@@ -16,7 +16,7 @@ def step(*expected: str) -> Step:
     return Step("page.md:1", "true", expected)
 
 
-def test_commands_and_what_they_print_are_told_apart() -> None:
+def test_commands_and_their_output_are_separated() -> None:
     found = steps_of(block("$ one\nprinted\n$ two \\\n    more\n$ three '{\n  x}'\n…\n"))
     assert [(each.command, each.expected) for each in found] == [
         ("one", ("printed",)),

@@ -11,7 +11,7 @@ from tests.standins.langsmith_server import LangSmith
 
 @dataclass
 class TracedRun:
-    """A run of LangSmith's: what it was told at its start and at its end."""
+    """A run in LangSmith: the fields sent at its start and at its end."""
 
     run_id: str
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -25,7 +25,7 @@ class TracedRun:
 def runs_of(found: LangSmith) -> dict[str, TracedRun]:
     """All runs by their ids."""
     with found.lock:
-        return {run_id: TracedRun(run_id, dict(told)) for run_id, told in found.runs.items()}
+        return {run_id: TracedRun(run_id, dict(fields)) for run_id, fields in found.runs.items()}
 
 
 def tree(runs: dict[str, TracedRun]) -> str:
@@ -35,11 +35,11 @@ def tree(runs: dict[str, TracedRun]) -> str:
 
 
 def _lines(run: TracedRun, runs: dict[str, TracedRun], depth: int) -> Iterator[str]:
-    told = run.fields
-    assert told.get("end_time"), f"{told['name']} has no end"
-    error = told.get("error")
+    fields = run.fields
+    assert fields.get("end_time"), f"{fields['name']} has no end"
+    error = fields.get("error")
     end = f" FAILED {error}" if error else ""
-    yield f"{'  ' * depth}{told['name']} [{told['run_type']}]{end}"
+    yield f"{'  ' * depth}{fields['name']} [{fields['run_type']}]{end}"
     below = [each for each in runs.values() if each.fields.get("parent_run_id") == run.run_id]
     for each in _in_order(below):
         yield from _lines(each, runs, depth + 1)

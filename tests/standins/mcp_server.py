@@ -3,12 +3,12 @@
     python tests/standins/mcp_server.py stdio
     python tests/standins/mcp_server.py http --token SECRET --words FILE
 
-It has `add` (read only) and `keep` (not), and `whose`, which tells by whose credential it is called
-without telling the credential. `--words FILE`: the description of `add` is that file's text, read
+It has `add` (read only) and `keep` (not), and `whose`, which names the owner of the credential of a
+call, not the credential. `--words FILE`: the description of `add` is that file's text, read
 each time the program starts. With `--token` a request without it is answered with 401. With
 `--otlp URL` it sends spans there, as any server that traces does, and has two tools more: `fail`,
-and `given`, which tells what came with its call beside the arguments (`_meta`). Imports nothing of
-ours, so that it can be started from anywhere.
+and `given`, which answers with the `_meta` of its call. Imports nothing of ours, so that it can be
+started from anywhere.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ For tests, end-to-end runs and benchmarks. It plays replies in order, the last o
     async with openai_server(Status(429, headers={"Retry-After": "0"}), text("Hello")) as server:
         model = LeanChatModel(model="any", base_url=server.base_url)
 
-and knows what it was asked (`server.requests`) and what it still answers (`server.open_requests`).
+and records its requests (`server.requests`) and those still open (`server.open_requests`).
 It is no model: it does not read the conversation. A function `request body -> reply` may stand in
 place of a reply. By hand:
 
@@ -46,7 +46,7 @@ class Stream:
     drops: bool = False
     """Whether the connection breaks after the last piece instead of ending well."""
     holds_after: int | None = None
-    """After so many pieces, wait until `server.release` is set (or the client goes)."""
+    """After so many pieces, wait until `server.release` is set (or the client disconnects)."""
     content_type: str = "text/event-stream"
 
 
@@ -88,7 +88,7 @@ def delta(content: Json | None, *, finish_reason: str | None = None, **fields: A
 
 
 def usage_event(usage: Json = USAGE) -> bytes:
-    """The event that closes a stream when usage was asked for."""
+    """The event that closes a stream when usage was requested."""
     return event({**_frame(), "choices": [], "usage": usage})
 
 

@@ -30,7 +30,7 @@ _DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A regular expression and where it stands."""
+    """A regular expression and its place in the source."""
 
     place: str
     pattern: re.Pattern[Any]  # of texts or bytes

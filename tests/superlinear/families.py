@@ -1,4 +1,4 @@
-"""Texts that make a bad reader slow: a unit that is repeated, and what stands around it."""
+"""Texts that make a bad reader slow: a unit that is repeated, with a beginning and an end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Texts of any size that differ only in how often a unit stands in them."""
+    """Texts of any size that differ only in how often a unit is repeated."""
 
     before: str
     unit: str
@@ -30,7 +30,7 @@ def families(
 ) -> Iterator[Family]:
     """So many families of these tokens: tokens alone, then what the seed gives.
 
-    What is made of tokens stands in a frame: between a beginning and an end.
+    Texts made of tokens have a frame: a beginning and an end.
     """
     choose = random.Random(seed)
 

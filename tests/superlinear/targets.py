@@ -733,4 +733,4 @@ _PATTERNS = (
 TARGETS = (*_FIGURES, *_STATEMENTS, *_CHARTS, *_FILES, *_TALK, *_NAMES, *_PATTERNS)
 
 UNMENDED: dict[str, str] = {}
-"""Readers that are slow still, and for what. One that is mended is taken out."""
+"""Readers that are still slow, and for which texts. One that is fixed is removed."""

@@ -104,7 +104,7 @@ async def open_hub(rules: ConnectionRules = _QUICK) -> AsyncGenerator[McpHub]:
         hosts = HostPolicy(["127.0.0.1", "localhost"])
         await migrate(database)
         servers = ServerStore(database)
-        kept = McpStores(
+        stores = McpStores(
             servers,
             SessionServers(database, servers),
             TemplateStore(database),
@@ -113,7 +113,7 @@ async def open_hub(rules: ConnectionRules = _QUICK) -> AsyncGenerator[McpHub]:
             KeyTools(database),
         )
         hub = McpHub(
-            kept,
+            stores,
             ServerPolicy(hosts, stdio="any"),
             hosts,
             binding_of=lambda agent_id: Binding(agent_id, agent_id),

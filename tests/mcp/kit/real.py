@@ -45,7 +45,7 @@ class RealServer:
         return [each.format(folder=folder, port=port) for each in self.command()]
 
     def environment(self, folder: Path, port: int = 0) -> dict[str, str]:
-        """What it is told in its environment."""
+        """Its environment."""
         return {key: value.format(folder=folder, port=port) for key, value in self.env.items()}
 
 
@@ -112,7 +112,7 @@ SERVERS = (
             Expected(
                 "create_entities",
                 {"entities": [{"name": "Ada", "entityType": "person", "observations": ["counts"]}]},
-                "[",  # whom it made: nobody the second time, it remembers
+                "[",  # whom it created: no one the second time
             ),
             Expected("read_graph", {}, "counts"),
         ),

@@ -11,8 +11,7 @@ import pytest
 from dataagent_core.documents import Document
 from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import BadFile
-from tests.documents import old_office, slides
-from tests.old_documents import compound, old_slides, old_word
+from tests.documents import compound, old_office, old_slides, old_word, slides
 from tests.requirements import requirement
 
 REVIEW = [("Quarterly review", "Revenue grew by 12 %\rCosts fell"), ("Outlook", "北京 and Zürich")]

@@ -320,7 +320,7 @@ async def test_answer_that_is_no_decision_ends_the_run_with_an_error(library: Ag
 
 
 @requirement("R4.1")
-async def test_auto_approve_asks_nobody(library: AgentFactory) -> None:
+async def test_auto_approve_asks_no_one(library: AgentFactory) -> None:
     handler = Asked(Decision("reject"))
     agent, _ = library.create_agent(AgentConfig("x", auto_approve=True))
     events = await run(agent, WRITE, hitl_handler=handler)
