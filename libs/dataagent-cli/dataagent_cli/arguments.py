@@ -115,14 +115,30 @@ def has_data_ending(word: str) -> bool:
     return word.endswith((*_DATA_ENDINGS, *databases))
 
 
+DATA_COMMANDS = {
+    "sources": "list data sources; add, test, remove or refresh one",
+    "schema": "show tables and columns of a data source",
+    "sql": "run one statement and show its rows",
+    "chart": "draw a stored result as a chart",
+    "explain": "show the SQL, plan, tables and figures behind a result",
+    "export": "write a stored result or chart to a file",
+}
+"""The commands over data with their summaries, here and after a slash."""
+
+
 def add_data_commands(commands: Commands) -> None:
-    """Add the commands to the program's."""
-    _add_sources(add_command(commands, "sources", "list data sources; add, test, remove, refresh"))
-    _add_schema(add_command(commands, "schema", "tables and columns of a data source"))
-    _add_sql(add_command(commands, "sql", "run one statement and show its rows", _SQL_EXAMPLES))
-    _add_export(add_command(commands, "export", "write a kept result or chart to a file"))
-    _add_chart(add_command(commands, "chart", "draw a kept result", _CHART_EXAMPLES))
-    _add_explain(add_command(commands, "explain", "what a kept result rests on, and its plan"))
+    """Add the commands over data to the program's."""
+    examples = {"sql": _SQL_EXAMPLES, "chart": _CHART_EXAMPLES}
+    options = {
+        "sources": _add_sources,
+        "schema": _add_schema,
+        "sql": _add_sql,
+        "chart": _add_chart,
+        "explain": _add_explain,
+        "export": _add_export,
+    }
+    for name, summary in DATA_COMMANDS.items():
+        options[name](add_command(commands, name, summary, examples.get(name)))
 
 
 def add_command(

@@ -1,11 +1,8 @@
-"""A chart in characters, for terminals that show no pictures. Pure.
+"""A chart in characters, for terminals that show no pictures.
 
-Takes a Vega-Lite specification with its values, as core gives it to a browser. Bars and pies are
-bars with their figures, a line is drawn in dots, several lines as one small line each, points as
-dots. What has layers, panels, bins or figures that are not counted here has no such form: the
-picture shows it. Above: `data/`. Below: `dots.py`.
-
-A small canvas of dots, drawn with Braille characters: two across and four down in each. Pure.
+It takes a Vega-Lite specification with its values. Bars and pies become bars with figures, a line
+and points become Braille dots, several lines one small line each. Layers, panels and bins have no
+such form: then only the picture is shown.
 """
 
 from __future__ import annotations

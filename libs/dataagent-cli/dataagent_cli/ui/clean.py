@@ -1,8 +1,8 @@
-"""Text from models, tools and servers, made safe to show on a terminal. Pure functions.
+"""Text from models, tools and servers, made safe to show on a terminal.
 
-A terminal obeys what it is sent: an escape sequence in a tool's result could move the cursor,
-retitle the window or rewrite what stands above. Everything shown passes through `printable`; what
-somebody is to approve passes through `escape_controls`, which leaves nothing out.
+An escape sequence in a tool's result could move the cursor, retitle the window or overwrite what is
+above. Everything shown passes through `printable`; what a user approves passes through
+`escape_controls`, which leaves nothing out.
 """
 
 from __future__ import annotations

@@ -1,15 +1,7 @@
-"""Events in a few words: what both renderers say about a call, a result, a plan. Pure functions.
+"""Events in a few words, for every view: calls, results, plans, ends, usage and hints.
 
-No colour and no layout here; `renderer.py` and `plain.py` put these words on a screen.
-
-What goes on right now, and since when: what the spinner says. No drawing.
-
-The time of a call is the call's own: how long somebody thought about approving it does not count.
-Above: `renderer.py`.
-
-What a run used, and what the conversation has used so far, in a few words. No drawing.
-
-The way out after an error: one sentence by error code. Pure data.
+Nothing here draws. `ActivityTracker` and `Totals` follow the calls and the tokens of a
+conversation.
 """
 
 from __future__ import annotations
@@ -399,8 +391,8 @@ def tokens_of(usage: dict[str, int]) -> int:
 _HINTS = {
     "model_unavailable": "check the network, or choose another model with --model.",
     "model_refused": "check the provider's key and the model's name (--model NAME).",
-    "misconfigured": "dataagent init chooses the model; dataagent doctor looks at everything.",
-    "session_busy": "wait for the other answer, or leave out --resume to start anew.",
+    "misconfigured": "dataagent init chooses the model; dataagent doctor checks the setup.",
+    "session_busy": "wait for the other answer, or leave out --resume to start a new conversation.",
     "session_not_found": "leave out --resume to start a new conversation.",
     "agent_not_found": "leave out --agent to ask the default agent.",
     "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
@@ -417,5 +409,5 @@ def hint_for(error_code: str, *, is_recoverable: bool) -> str | None:
     """What to try next, or None when the error's own message is all there is to say."""
     known = _HINTS.get(error_code)
     if is_recoverable:
-        return f"{known} Then ask again." if known else "this may pass: ask again."
+        return f"{known} Then ask again." if known else "this may be temporary: ask again."
     return known

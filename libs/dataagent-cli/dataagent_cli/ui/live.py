@@ -1,8 +1,7 @@
 """The lines at the bottom of the screen that change: the unfinished block and the spinner.
 
-Everything else is printed once and stays. What is erased, printed and drawn anew goes out in one
-piece, so that nothing flickers. On anything but a terminal there are no such lines. `renderer.py`
-says what is going on; this file only draws it.
+Everything else is printed once. What is erased, printed and drawn anew is written in one piece, so
+that nothing flickers. Without a terminal there are no such lines.
 """
 
 from __future__ import annotations

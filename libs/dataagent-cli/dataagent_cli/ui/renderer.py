@@ -1,7 +1,6 @@
 """A run on a terminal, drawn with Rich: Markdown as it grows, calls, diffs, plans, errors.
 
-The answer goes to `out`, everything else to `err`, which may be the same. What is said about an
-event comes from `describe.py`; what changes on screen is `live.py`'s.
+The answer goes to `out`, everything else to `err`, which may be the same.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Rows as aligned text. Pure functions; no colour, so that nothing is lost without it.
+"""Rows as aligned text without colour, and a result of a run as a small table.
 
-Columns of numbers stand on the right and are never cut: half a number is another number. Wide
-characters count as two columns. NULL is the word; a text that reads NULL is in quotes. What is too
-wide for the screen is shown one row after another. Above: the commands over data.
-
-A result that a run has kept, as a small table in the terminal. Pure.
-
-The rows are those of the event's preview; how many there are in all is said, and how to have them.
-Above: the renderers. Below: `table.py`.
+Numbers stand on the right and are never cut: half a number is another number. Wide characters count
+as two columns. NULL is written as a word; a text that reads NULL is in quotes. A table that is too
+wide for the screen is shown one row after another.
 """
 
 from __future__ import annotations

@@ -1,21 +1,8 @@
-"""A run as plain text, for pipes, files and terminals that can do no more.
+"""How a turn is shown: the interfaces, and the views for plain text, JSON lines and whole answers.
 
-The answer is data and goes to standard output as it came, byte for byte; everything else goes to
-standard error. No Rich, no colour, no spinner.
-
-One method for each kind of event: the interface of everything that shows a run.
-
-`EventRenderer.render` picks the method; a new kind of event does not pass the type checker until
-every renderer has its method.
-
-What a turn shows itself through: one interface for a screen, plain text and JSON lines.
-
-A run as JSON lines, for programs: each numbered event in its wire form, on a line of its own.
-
-A run that is shown when it is over: what was said and made is kept, nothing goes to `out`.
-
-For answers in one piece (`--output-format json` and `csv`). Errors, calls and notes go to `err` as
-they happen, as with plain text. Above: `headless.py` writes what was kept.
+Plain text is for pipes, files and simple terminals: the answer goes to standard output unchanged,
+everything else to standard error. A new kind of event does not pass the type checker until every
+renderer has its method.
 """
 
 from __future__ import annotations

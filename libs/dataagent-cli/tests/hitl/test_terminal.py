@@ -194,7 +194,7 @@ async def test_ctrl_c_is_no_answer(driver: Any) -> None:
 async def test_nobody_at_the_terminal_is_a_rejection_that_says_so() -> None:
     handler = TerminalHITLHandler(SessionState(), is_interactive=False)
     decision = await handler.request_approval(ACTION, "session")
-    assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
+    assert decision == Decision("reject", "No one is at the terminal to approve this call.")
 
 
 @requirement("R3.1", "R3.6")
@@ -214,7 +214,7 @@ async def test_with_nothing_given_and_nobody_there_it_rejects() -> None:
     handler = TerminalHITLHandler()
     with create_app_session(input=DummyInput(), output=DummyOutput()):
         decision = await handler.request_approval(ACTION, "session")
-    assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
+    assert decision == Decision("reject", "No one is at the terminal to approve this call.")
 
 
 async def test_only_what_a_request_takes_is_offered(driver: Any) -> None:
@@ -282,7 +282,7 @@ async def test_the_question_shows_what_would_happen(driver: Any) -> None:
         "❯ y  Approve\n"
         "  n  Reject, and say why\n"
         "  e  Edit the call first\n"
-        "  k  Approve every write_file of this conversation\n"
+        "  k  Approve every write_file in this conversation\n"
         "  a  Approve everything from now on (mode auto)\n"
         "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode manual"
     )

@@ -88,7 +88,7 @@ async def test_what_makes_no_sense_is_refused_before_anyone_is_asked(
 
 async def test_the_environment_counts_more_and_that_is_said(home: Path) -> None:
     told = await dataagent("init", "--model", "offline", DATAAGENT_MODEL="scripted")
-    assert "note: DATAAGENT_MODEL is set in the environment and counts more" in told.err
+    assert "note: DATAAGENT_MODEL is set in the environment and takes precedence" in told.err
     asked = await dataagent("-p", "!echo scripted it is", DATAAGENT_MODEL="scripted")
     assert asked.out == "scripted it is\n"
 
@@ -107,7 +107,7 @@ def terminal(home: Path) -> Iterator[Terminal]:
 def test_arrow_keys_choose_the_model_and_running_again_shows_it(
     home: Path, terminal: Terminal
 ) -> None:
-    terminal.wait_for("(not there yet)")
+    terminal.wait_for("(does not exist yet)")
     terminal.wait_for("Whose model answers?")
     terminal.type("\x1b[B\x1b[A\r")
     terminal.wait_for("it needs no network")
