@@ -153,7 +153,7 @@ async def test_what_the_system_refuses_is_told_and_the_conversation_goes_on(
     ) in repl_run.said
     assert (
         "error: Cannot write no/such.md: No such file or directory.\n"
-        "hint: it has to be a new file, in a folder that you can write to."
+        "hint: name a new file, in a folder that you can write to."
     ) in repl_run.said
     assert repl_run.answers == "still here\n"
     assert "hint: continue with: dataagent --resume " in repl_run.said

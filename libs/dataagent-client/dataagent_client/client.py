@@ -1,8 +1,7 @@
 """`DataAgentClient`: everything a program does with a DataAgent server.
 
-Thin: each method is one request and one parser. What is difficult stands elsewhere: a stream that
-survives lost connections in `socket_chat.py` and `event_stream.py`, requests in `http.py`, shapes
-in `wire.py` and `models.py`.
+Each method is one request and one parser; `socket_chat.py` and `event_stream.py` read streams that
+survive lost connections.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from dataagent_protocol.events import DoneEvent, HITLRequestEvent
 from dataagent_protocol.hitl import Decision
 
 OnApproval = Callable[[HITLRequestEvent], Awaitable[Decision | None]]
-"""Asked for each call that waits; None leaves the decision to someone else."""
+"""Called for each call that waits for approval; None leaves the decision to someone else."""
 
 
 class DataAgentClient:

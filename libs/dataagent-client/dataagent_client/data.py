@@ -1,11 +1,8 @@
-"""Data sources and statements over them, as `client.data`. What administrators do is in `admin`.
+"""Data sources, their tables, and statements over them, as `client.data`.
 
-Statements are not repeated by themselves: a lost answer is an error, the statement may have run.
-`as_user` shows an administrator what that user would see.
-
-Data sources, what they hold, and results that were kept. Shapes and their parsers.
-
-A cell is a JSON value; decimals and integers beyond 2^53 are text.
+Statements are not repeated: a lost answer is an error, and the statement may have run. `as_user`
+shows an administrator what that user would see. A cell is a JSON value; decimals and integers
+beyond 2^53 are text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Requests to the REST door, and their errors. Repeats only what is safe to send twice.
+"""Requests to the REST API, their retries and errors; httpx's exceptions are translated here.
 
-The one place where httpx's exceptions become ours. What answers mean is `models.py`'s business.
-
-How long to wait before trying again. Pure, but for the dice.
+Only requests that are safe to send twice are repeated.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""MCP servers as `client.mcp`: a user's own; below `admin` what administrators do.
+"""MCP servers as `client.mcp`: a user's own, and below `admin` those of an administrator.
 
-Each method is one request and one parser (`mcp_models.py`). Only questions are repeated when the
-connection fails: a lost answer to anything else is an error, and it may have been done.
-
-MCP servers, tools, allow-lists and calls, as the server shows them. Shapes and their parsers.
-
-Secrets never come back: `env` and `headers` have the names, with dots for values.
+Only reads are repeated when the connection fails: after a lost answer a change may have been made.
+Secrets are never returned: `env` and `headers` have the names, with dots for values.
 """
 
 from __future__ import annotations
@@ -385,7 +381,7 @@ class McpAdmin:
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 
     async def disable(self, server_id: str) -> SharedMcpServer:
-        """Let nobody use a server; what it is stays known."""
+        """Disable a server for everyone; its registration stays."""
         path = f"{child_path(_SERVERS, server_id)}/disable"
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 

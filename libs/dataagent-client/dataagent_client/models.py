@@ -1,9 +1,4 @@
-"""What the REST door answers, as dataclasses. Parsing is pure; unknown fields are ignored.
-
-What a server has to offer: agents, tools, and what was used. Shapes and their parsers.
-
-Tenants, the audit log and the server's state, as administrators see them. Shapes, parsers.
-"""
+"""The answers of the REST API as dataclasses; unknown fields are ignored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Draws one turn: the question, then the blocks of its answer.
 
-Only draws: what is shown is decided in `blocks.py`, and a decision is handed to who asked for it.
-Rows and charts are fetched once and kept. Above: `chat_tab.py`.
+`blocks.py` decides what is shown. Rows and charts are fetched once and cached.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The server the demo talks to: one client a process, and who its key stands for.
+"""The demo's connection to its server: one client for the process, and the user of its key.
 
 Streamlit keeps the client between runs of the script, and closes it when it drops it.
 """

@@ -1,7 +1,6 @@
 """The MCP tab: the user's servers with their status, a form for another, and examples.
 
-Every action is a callback that asks the server and leaves a notice; then the list is read again.
-Whatever the server answers, the page stays and says so in words.
+Every action is a callback that sends a request and leaves a notice; then the list is read again.
 """
 
 from __future__ import annotations

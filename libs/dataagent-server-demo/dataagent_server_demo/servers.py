@@ -1,7 +1,4 @@
-"""The MCP tab as data: what is shown of a server, what a filled form means, and examples. Pure.
-
-Above: `mcp_tab.py` draws it and talks to the server.
-"""
+"""The MCP tab as data: how a server is shown, what a filled form means, and examples."""
 
 from __future__ import annotations
 

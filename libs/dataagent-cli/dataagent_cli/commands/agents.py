@@ -38,7 +38,7 @@ async def choose_agent(context: CommandContext, name: str) -> CommandOutcome:
     if name:
         names = [each.name for each in known]
         if name not in (*names, *_ALIASES, _SUPERVISOR):
-            raise AgentNotFound(f"There is no agent {name!r}. Known agents: {', '.join(names)}.")
+            raise AgentNotFound(f"There is no agent {name!r}. There are: {', '.join(names)}.")
         talk.choose_agent(name)
         context.view.note(f"{name} answers from now on")
         return CommandOutcome()

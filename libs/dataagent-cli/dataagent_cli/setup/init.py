@@ -95,7 +95,7 @@ async def init(options: CliOptions, streams: Streams) -> int:
     is_asking = options.model is None
     if is_asking and not streams.is_interactive:
         raise BadInput(
-            "There is nobody at the terminal to ask which model to use.",
+            "There is no terminal to ask which model to use.",
             details={"hint": "name it: dataagent init --model NAME --key-from VARIABLE"},
         )
     try:

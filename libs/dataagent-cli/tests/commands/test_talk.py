@@ -63,7 +63,7 @@ async def test_what_was_said_is_summarised_and_the_context_shrinks() -> None:
     long = "word " * 400
     lines = ["/compact", f"!echo {long}", f"!echo {long}", "!echo end", "/context"]
     repl_run = await run_repl([*lines, "/compact the word", "/context"])
-    assert "Nothing was asked yet." in repl_run.said
+    assert "There is no conversation yet." in repl_run.said
     assert "4 earlier messages are summarised" in repl_run.answers
     before, after = (
         int(line.split()[1].replace(",", ""))
@@ -97,7 +97,7 @@ async def test_explain_is_about_the_last_statement_or_answer(
 
 
 async def test_the_cost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "hint: DATAAGENT_PRICE_INPUT" in (await run_repl(["!echo one", "/cost"])).said
+    assert "hint: set DATAAGENT_PRICE_INPUT" in (await run_repl(["!echo one", "/cost"])).said
     monkeypatch.setenv("DATAAGENT_PRICE_INPUT", "1000")
     repl_run = await run_repl(["/cost", "!echo two", "/cost"])
     assert "this conversation   0 tokens (0 in, 0 out) · $0.0000" in repl_run.said
@@ -147,7 +147,7 @@ async def test_the_last_turns_files_are_taken_back(
     write = '!tool write_file {"file_path": "/kept.txt", "content": "after"}'
     again = f"/undo\ry{CTRL_U}{CTRL_D}"  # the message is in the line again: it is not sent
     repl_run = await run_repl(["/undo", write, "/undo\rn/copy"], again, can_ask=True, is_auto=True)
-    assert "Nothing was asked yet." in repl_run.said
+    assert "There is no conversation yet." in repl_run.said
     assert "  changed /kept.txt" in repl_run.said or "  changed kept.txt" in repl_run.said
     assert "nothing was undone" in repl_run.said
     assert "undone: 1 file" in repl_run.said

@@ -279,6 +279,7 @@ async def test_the_question_shows_what_would_happen(driver: Any) -> None:
         "  -old\n"
         "  +one\n"
         "  +two\n"
+        "Allow this?\n"
         "❯ y  Approve\n"
         "  n  Reject, and say why\n"
         "  e  Edit the call first\n"
@@ -294,13 +295,13 @@ async def test_the_question_shows_what_would_happen(driver: Any) -> None:
 async def test_a_long_call_is_turned_over_by_pages_in_a_window_of_any_size(driver: Any) -> None:
     lines = "\n".join(f"line {n} 中文" for n in range(40))
     asked = driver.ask(ActionRequest("send", {"text": lines}))
-    assert "rows 1-15 of 40" in await driver.screen.until("of 40")
+    assert "rows 1-14 of 40" in await driver.screen.until("of 40")
     driver.keys.send_text(PAGE_DOWN + PAGE_DOWN + PAGE_DOWN)
-    assert "line 39 中文" in await driver.screen.until("rows 26-40 of 40")
+    assert "line 39 中文" in await driver.screen.until("rows 27-40 of 40")
     driver.screen.resize(30, 12)
     driver.keys.send_text(DOWN)  # any key draws again
     small = await driver.screen.until("❯ n  Reject, and say why")
-    assert "  rows 26-28 of 40 (Page Up,…" in small
+    assert "  rows 27-28 of 40 (Page Up,…" in small
     assert small.splitlines()[-1].startswith("arrows and Enter")
     driver.keys.send_text("y")
     await asked

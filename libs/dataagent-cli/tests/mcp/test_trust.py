@@ -65,4 +65,4 @@ def test_the_question_names_the_tools_that_the_file_lets_run_unasked() -> None:
         read_only_tools=("search", "delete\x1b[2J"),
     )
     asked = question(Path(".mcp.json"), [spec])
-    assert asked.splitlines()[1:] == ["  docs: docs (runs unasked: search, delete)"]
+    assert asked.splitlines()[1:] == ["  docs: docs (never asks: search, delete)"]

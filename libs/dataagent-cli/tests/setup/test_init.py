@@ -70,7 +70,7 @@ async def test_a_key_that_is_refused_is_not_stored(home: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
-        ((), "nobody at the terminal"),
+        ((), "no terminal to ask"),
         (("--model", "openai:m", "--key-from", "NO_SUCH"), "no variable 'NO_SUCH'"),
         (("--model", "openai:m", "--url", "localhost:1"), "must begin with http://"),
         (("--model", "anthropic:m", "--url", "http://localhost:1"), "not with 'anthropic:m'"),

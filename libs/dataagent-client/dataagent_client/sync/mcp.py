@@ -135,7 +135,7 @@ class SyncMcpAdmin:
         return self._portal.call(self._calls.enable(server_id))
 
     def disable(self, server_id: str) -> SharedMcpServer:
-        """Let nobody use a server; what it is stays known."""
+        """Disable a server for everyone; its registration stays."""
         return self._portal.call(self._calls.disable(server_id))
 
     def test(self, server_id: str) -> McpTrial:
