@@ -167,7 +167,7 @@ class GuardedInput(Input):
 Binding = Callable[[KeyPressEvent], None]
 _FEWEST_ROWS = 3
 _KEYS = "arrows and Enter, a letter or a number · Esc {escape} · Shift-Tab: mode {mode}"
-_GUARDED = "keys go to your next message; pause typing to answer"
+_GUARDED = "keys go to your next message; stop typing to answer"
 _ESCAPE_SECONDS = 0.05
 
 

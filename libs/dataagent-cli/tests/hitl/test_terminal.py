@@ -60,7 +60,7 @@ async def test_keys_choose_the_decision(driver: Any, keys: str, expected: str | 
     if expected is None:  # back at the question
         asked = driver.ask(ACTION)
         driver.keys.send_text("n")
-        await driver.screen.until("why not?")
+        await driver.screen.until("Why not?")
         driver.keys.send_text(ESC)
         await driver.screen.until("Approve")
         driver.keys.send_text("y")

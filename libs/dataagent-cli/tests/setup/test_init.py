@@ -108,7 +108,7 @@ def test_arrow_keys_choose_the_model_and_running_again_shows_it(
     home: Path, terminal: Terminal
 ) -> None:
     terminal.wait_for("(does not exist yet)")
-    terminal.wait_for("Whose model answers?")
+    terminal.wait_for("Which provider?")
     terminal.type("\x1b[B\x1b[A\r")
     terminal.wait_for("it needs no network")
     terminal.wait_for("stored in")
@@ -118,7 +118,7 @@ def test_arrow_keys_choose_the_model_and_running_again_shows_it(
     again = Terminal("init")
     again.wait_for("openai:m")
     again.wait_for("…1234")
-    again.wait_for("Whose model answers?")
+    again.wait_for("Which provider?")
     again.type("\x03")
     again.wait_for("Nothing was changed.")
     assert again.leave() == 130
@@ -126,7 +126,7 @@ def test_arrow_keys_choose_the_model_and_running_again_shows_it(
 
 
 def test_ctrl_c_at_the_hidden_key_leaves_nothing_behind(home: Path, terminal: Terminal) -> None:
-    terminal.wait_for("Whose model answers?")
+    terminal.wait_for("Which provider?")
     terminal.type("\x1b[B\r")
     terminal.wait_for("Model:")
     terminal.type("\r")
