@@ -264,7 +264,7 @@ async def show_resumed(conversation: Conversation, view: View) -> None:
     asked = [each.message.content for each in items if each.message.role == "user"]
     conversation.last_message = asked[-1] if asked else None
     if is_running:
-        view.note("an answer is still under way: it is taken up here")
+        view.note("an answer is still running: it is shown here")
         taken = await conversation.resume_run()
         history = await conversation.history(limit=1)
         if taken is None:  # it has ended in between: what it said has not been shown yet

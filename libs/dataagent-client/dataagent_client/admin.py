@@ -68,7 +68,7 @@ class AdminData:
         """Register a database by its `url`, or a `folder` of files on the server.
 
         Raises:
-            UnavailableError: it does not answer, and is not kept, unless it is not checked.
+            UnavailableError: it does not answer, and so is not registered, if it is checked.
             ConflictError: there is one of that name.
         """
         body = {"name": name, "grants": _grants_body(grants), **settings}

@@ -109,7 +109,7 @@ class Http:
         has_time: bool = False,
         is_web: bool = False,
     ) -> Any:
-        """The answer's JSON, None for an empty one. `is_web` asks at the web app's door.
+        """The response's JSON, None for an empty one. `is_web` uses the web app's API.
 
         `is_repeatable` says that sending it twice does no harm (by default only for GET); such a
         request is sent again when the connection fails or the server is not available. With

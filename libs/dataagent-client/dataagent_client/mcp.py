@@ -126,7 +126,7 @@ class McpTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueTool:
-    """A tool as its server describes it, and as it stands in the catalogue."""
+    """A tool as its server describes it, with its state in the catalogue."""
 
     id: int
     server_id: str
@@ -509,7 +509,7 @@ class McpTemplates:
         self._http = http
 
     async def list(self) -> Page[McpTemplate]:
-        """All templates; the command is told to administrators."""
+        """All templates; the command is visible to administrators."""
         return parse_page(await self._http.request("GET", _TEMPLATES), parse_template)
 
     async def create(

@@ -97,7 +97,7 @@ class ChatResult:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A message that is kept; its run has begun."""
+    """A stored message, whose run has started."""
 
     session_id: str
     run_id: str
@@ -106,7 +106,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """A run that was told to stop."""
+    """A run that is being cancelled."""
 
     session_id: str
     run_id: str
@@ -203,7 +203,7 @@ def _health(data: JsonDict) -> Health:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """Who can answer. The prompt is told to administrators."""
+    """An agent; its prompt is visible to administrators."""
 
     agent_id: str = json_field("id")
     name: str
@@ -238,7 +238,7 @@ class AgentChanged(AgentInfo):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChoice:
-    """Who can be chosen, as it is told to anyone."""
+    """An agent that can be chosen, as anyone may see it."""
 
     agent_id: str = json_field("id")
     name: str
@@ -278,7 +278,7 @@ class DayUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """The server. The model's name is told to who is known."""
+    """The server; the model's name is visible to authenticated callers."""
 
     version: str
     model: str | None

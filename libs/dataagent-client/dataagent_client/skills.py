@@ -54,7 +54,7 @@ _detail = make_parser(SkillDetail, "skill")
 
 
 class SkillCalls:
-    """What the caller can choose from; their own to be kept and deleted."""
+    """The skills of the caller: lists all, stores and deletes their own."""
 
     def __init__(self, http: Http) -> None:
         self._http = http

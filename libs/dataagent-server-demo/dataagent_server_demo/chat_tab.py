@@ -145,7 +145,7 @@ def _open(server: Server, session_id: str) -> ChatState:
 
 
 def _begin() -> None:
-    """Another conversation; what runs in this one goes on."""
+    """Start another conversation; a run of this one continues."""
     st.session_state[_CHAT_STATE] = ChatState(str(uuid.uuid4()))
     st.query_params.pop(_PARAMETER, None)
 
@@ -198,7 +198,7 @@ def _draw_live(server: Server, state: ChatState, follower: RunFollower) -> None:
 
 
 def _draw_lost(server: Server, follower: RunFollower) -> None:
-    """The connection was lost for good: what was heard stays, and the rest can be asked for."""
+    """The connection is lost: show what was received, and offer to fetch the rest."""
     if follower.error is not None:
         draw_problem(server.explain(follower.error))
     st.caption("服务器仍在继续回答。")

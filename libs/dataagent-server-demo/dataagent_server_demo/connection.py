@@ -32,7 +32,7 @@ class Server:
         return explain_mcp(error, self.url)
 
     def user_id(self) -> str:
-        """Who the key stands for; asked once a visit.
+        """The user of the key; requested once a visit.
 
         Raises:
             ClientError: the server does not say.

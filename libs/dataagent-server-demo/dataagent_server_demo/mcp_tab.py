@@ -102,7 +102,7 @@ def _draw_card(server: Server, card: ServerCard) -> None:
 def _draw_actions(server: Server, card: ServerCard) -> None:
     name = card.name
     switch = f"mcp-disabled-{name}"
-    # the server knows, whoever changed it; set each time, it would take back what is pressed
+    # the server has the state; setting it on each run would undo the user's click
     if st.session_state.get(f"{switch}-shown") is not card.is_disabled:
         st.session_state[switch] = st.session_state[f"{switch}-shown"] = card.is_disabled
     st.toggle("禁用", key=switch, on_change=_switch, args=(server, name, switch))

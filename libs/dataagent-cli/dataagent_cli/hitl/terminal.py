@@ -113,7 +113,7 @@ class TerminalHITLHandler:
 
     @property
     def _can_ask(self) -> bool:
-        """Whether there is somebody to ask."""
+        """Whether a user can be asked."""
         if self._is_interactive is not None:
             return self._is_interactive
         from prompt_toolkit.input import DummyInput, PipeInput

@@ -88,7 +88,7 @@ async def init(options: CliOptions, streams: Streams) -> int:
     """Choose, check and store; the exit status.
 
     Raises:
-        DataAgentError: what was asked for makes no sense, or the model does not answer.
+        DataAgentError: the options are invalid, or the model does not answer.
         OSError: the data directory cannot be written to.
     """
     settings = make_settings(home=options.home) if options.home else make_settings()

@@ -57,7 +57,7 @@ class Dots:
 
 
 def _scaled(value: float, low: float, high: float, size: int) -> int:
-    """Where a value stands among so many dots; in the middle if all are the same."""
+    """The position of a value among so many dots; the middle if all values are the same."""
     if high == low:
         return size // 2
     return round((value - low) / (high - low) * (size - 1))
@@ -99,7 +99,7 @@ def chart_text(spec: Spec, *, width: int) -> str | None:
 
 
 def _title_lines(title: object) -> list[str]:
-    """What stands above a chart; the second line says that not all rows are drawn."""
+    """The title of a chart; its second line says that not all rows are drawn."""
     parts = cast("Spec", title) if isinstance(title, Mapping) else {"text": title}
     said = (parts.get("text"), parts.get("subtitle"))
     return [one_line(line) for line in said if isinstance(line, str) and line]

@@ -35,9 +35,9 @@ def printable(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """The whole text, with `\\x1b` for a character that would be obeyed or could not be seen.
+    """The whole text, with `\\x1b` for a character that would take effect or be invisible.
 
-    A sequence that is taken away takes along what stands in it, which may be half a command.
+    Removing a sequence would also remove the text in it, which may be half a command.
     """
     return encodable(_HIDDEN.sub(_escape, text.replace("\r\n", "\n")))
 

@@ -132,9 +132,9 @@ def _path_list_summary(result: object) -> str | None:
     return f"{count_text(len(paths), 'path')}: {', '.join(paths)}"
 
 
-def _json_summary(told: dict[str, Any]) -> str | None:  # Any: JSON
-    source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
-    match told:
+def _json_summary(result: dict[str, Any]) -> str | None:  # Any: JSON
+    source = f" · {result['source']}" if isinstance(result.get("source"), str) else ""
+    match result:
         case {"error": {"message": str(message), "source": str(named)}}:
             return f"{named}: {message}"
         case {"error": {"message": str(message)}}:
@@ -151,8 +151,8 @@ def _json_summary(told: dict[str, Any]) -> str | None:  # Any: JSON
             return None
 
 
-def _omitted(told: dict[str, Any]) -> int:  # Any: JSON
-    more: Any = told.get("omitted")
+def _omitted(result: dict[str, Any]) -> int:  # Any: JSON
+    more: Any = result.get("omitted")
     return more if isinstance(more, int) else 0
 
 

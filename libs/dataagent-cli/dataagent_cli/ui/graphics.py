@@ -19,7 +19,7 @@ _KITTY_PROGRAMS = ("ghostty", "wezterm")
 _SIXEL_PROGRAMS = ("mintty", "contour", "blackbox", "rio")
 _SIXEL_TERMS = ("foot", "mlterm", "yaft", "contour")
 Choice = Literal[Graphics, "auto", "off"]
-"""What somebody says of a terminal that does not say it, such as one inside tmux."""
+"""The user's setting, for a terminal whose environment does not tell, such as one in tmux."""
 
 
 def reflows(env: Mapping[str, str] | None = None) -> bool:

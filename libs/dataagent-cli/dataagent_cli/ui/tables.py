@@ -53,7 +53,7 @@ def draw(headings: Sequence[Heading], rows: Sequence[Cells], *, width: int | Non
 
 
 def cut(text: str, cells: int) -> str:
-    """The text in at most so many columns; … stands for what is missing."""
+    """The text in at most so many columns, with … in place of the rest."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, max(cells - 1, 0)).rstrip(" ") + "…"
@@ -136,7 +136,7 @@ _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
 def table_text(event: ArtifactEvent, *, width: int, export: str | None) -> str | None:
     """The table and a line about it; None if the event brings no rows along.
 
-    `export` is the command that writes a kept result to a file, if there is one.
+    `export` is the command that writes a stored result to a file, if there is one.
     """
     given: Any = event.preview
     if event.kind != "table" or not isinstance(given, dict):

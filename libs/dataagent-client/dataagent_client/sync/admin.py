@@ -189,7 +189,7 @@ class SyncAdminData:
         """Register a database by its `url`, or a `folder` of files on the server.
 
         Raises:
-            UnavailableError: it does not answer, and is not kept, unless it is not checked.
+            UnavailableError: it does not answer, and so is not registered, if it is checked.
             ConflictError: there is one of that name.
         """
         return self._portal.call(

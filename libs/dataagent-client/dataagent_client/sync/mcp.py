@@ -247,7 +247,7 @@ class SyncMcpTemplates:
         self._calls = calls
 
     def list(self) -> Page[McpTemplate]:
-        """All templates; the command is told to administrators."""
+        """All templates; the command is visible to administrators."""
         return self._portal.call(self._calls.list())
 
     def create(self, name: str, command: str, **more: Unpack[TemplateSettings]) -> McpTemplate:

@@ -7,7 +7,7 @@ from dataagent_client.sync.portal import Portal
 
 
 class SyncSkillCalls:
-    """What the caller can choose from; their own to be kept and deleted."""
+    """The skills of the caller: lists all, stores and deletes their own."""
 
     def __init__(self, portal: Portal, calls: SkillCalls) -> None:
         self._portal = portal
