@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dataagent_cli.data.context import DataCommandContext
 
 _TAKES = {
-    "sources": "[add|test|remove|refresh]",
     "schema": "[SOURCE]",
     "sql": "SELECT …",
     "export": f"last|{EXPORT_WORD} FILE",
