@@ -239,7 +239,9 @@ async def test_a_server_is_added_and_removed_and_nothing_of_it_is_left(tmp_path:
         assert "removed calc" in await here.mcp("remove calc")
         assert "no MCP servers" in await here.mcp("list")
         assert "no server 'calc'" in await failed(here, "remove calc")
-        assert "a secret as ${NAME}" in await here.mcp("add w https://mcp.example.com/ --header A=b")
+        assert "a secret as ${NAME}" in await here.mcp(
+            "add w https://mcp.example.com/ --header A=b"
+        )
         assert "usage: /mcp" in await here.mcp("dance")
         assert "close the quotation mark" in await here.mcp("add 'x")
 
