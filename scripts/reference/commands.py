@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from dataagent_cli.arguments import build_parser as terminal_parser
-from dataagent_cli.commands import (
-    Command,
-    builtin_commands,
-    data_commands,
-    init_command,
-    mcp_command,
-    memory_command,
-)
+from dataagent_cli.commands import Command, builtin_commands
 from dataagent_cli.commands.registry import GROUPS
-from dataagent_cli.data.context import DataCommandContext
 from dataagent_harbor.arguments import build_parser as harbor_parser
 from dataagent_server.cli import build_parser as server_parser
 from scripts.reference.tables import code, in_cell, table
@@ -38,7 +30,6 @@ Every [setting](settings.md) is an option, too: `DATAAGENT_MAX_CONNECTIONS` is `
 What is secret has no option of its own: `--database-url-file PATH` reads it from a file, `-` is
 standard input.
 """
-_NOTHING: Any = None  # Any: commands are described here and never run, so they need nothing
 _SETTING = ("setting:", "secret:")
 
 
@@ -70,17 +61,6 @@ def below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
             for each in dict.fromkeys(named.values()):
                 yield each
                 yield from below(each)
-
-
-def slash_commands() -> tuple[Command, ...]:
-    """What can be typed after a slash, in the order of `/help`."""
-    more = (
-        memory_command(_NOTHING, _NOTHING),
-        mcp_command(_NOTHING, _NOTHING),
-        init_command(None),
-        *data_commands(DataCommandContext(_NOTHING, "", _NOTHING)),
-    )
-    return builtin_commands(*more).all()
 
 
 def _program(parser: argparse.ArgumentParser) -> str:
@@ -132,7 +112,7 @@ def _help(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
 
 
 def _slash_groups() -> list[str]:
-    commands = slash_commands()
+    commands = builtin_commands().all()
     lines: list[str] = []
     for group in GROUPS:
         rows = [(_slash(each), in_cell(each.summary)) for each in commands if each.group == group]

@@ -89,7 +89,7 @@ def test_a_call_is_approved_with_the_arrow_keys(screen: Screen) -> None:
 def test_a_call_is_rejected_with_the_arrow_keys(screen: Screen) -> None:
     screen.enter(WRITE.replace("\n", "\x1b\r"))
     choose(screen, "Reject")
-    screen.wait_for("why not")
+    screen.wait_for("Why not")
     screen.type("\r")
     screen.wait_for(READY)
     assert "Written." not in screen.text.replace("!echo Written.", "")

@@ -6,6 +6,7 @@ import argparse
 import re
 from functools import cache
 
+from dataagent_cli.commands import builtin_commands
 from dataagent_core.config import Settings
 from dataagent_core.config.settings import variables
 from dataagent_core.events import EVENT_CLASSES
@@ -96,7 +97,7 @@ def options() -> frozenset[str]:
 def slash_commands() -> frozenset[str]:
     """Every name that may follow a slash."""
     return frozenset(
-        name for each in commands.slash_commands() for name in (each.name, *each.aliases)
+        name for each in builtin_commands().all() for name in (each.name, *each.aliases)
     )
 
 

@@ -1,7 +1,6 @@
-"""The command line: what can be asked for, as one parsed object.
+"""The command line as one parsed object.
 
-Only argparse is imported, so that `--help` answers at once. `main.py`, `data/dispatch.py` and
-`setup/dispatch.py` execute what was parsed.
+Only argparse is imported, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ examples:
   dataagent sql "SELECT * FROM Invoice" --output invoices.xlsx
   dataagent sql "SELECT * FROM Track" --format jsonl | jq .Name
 
-The rows go to standard output, what they rest on to standard error. Ctrl-C stops the statement.
+Rows go to standard output, messages to standard error. Ctrl-C stops the statement.
 exit status: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted
 """
 _CHART_EXAMPLES = """\
@@ -75,12 +74,12 @@ examples:
   dataagent sources add reports ./reports --description "Monthly figures" --grant everyone
   dataagent sources add orders orders.xlsx
 
-${NAME} is taken from the environment, or asked for. The address is kept encrypted.
+${NAME} is read from the environment, or asked for. The address is stored encrypted.
 """
 
 
 class DataOptions(argparse.Namespace):
-    """What was asked for. Which of them exist depends on `command` and `action`."""
+    """Options of the commands over data; which of them are set depends on the command."""
 
     command: str | None
     home: str | None
@@ -105,7 +104,7 @@ class DataOptions(argparse.Namespace):
 
 
 def has_data_ending(word: str) -> bool:
-    """Whether a word is the name of a file with data, going by its ending."""
+    """Whether a word is the name of a data file, by its ending."""
     word = word.lower()
     if "." not in word:
         return False
@@ -115,14 +114,30 @@ def has_data_ending(word: str) -> bool:
     return word.endswith((*_DATA_ENDINGS, *databases))
 
 
+DATA_COMMANDS = {
+    "sources": "list data sources; add, test, remove or refresh one",
+    "schema": "show tables and columns of a data source",
+    "sql": "run one statement and show its rows",
+    "chart": "draw a stored result as a chart",
+    "explain": "show the SQL, plan, tables and figures behind a result",
+    "export": "write a stored result or chart to a file",
+}
+"""The commands over data with their summaries, here and after a slash."""
+
+
 def add_data_commands(commands: Commands) -> None:
-    """Add the commands to the program's."""
-    _add_sources(add_command(commands, "sources", "list data sources; add, test, remove, refresh"))
-    _add_schema(add_command(commands, "schema", "tables and columns of a data source"))
-    _add_sql(add_command(commands, "sql", "run one statement and show its rows", _SQL_EXAMPLES))
-    _add_export(add_command(commands, "export", "write a kept result or chart to a file"))
-    _add_chart(add_command(commands, "chart", "draw a kept result", _CHART_EXAMPLES))
-    _add_explain(add_command(commands, "explain", "what a kept result rests on, and its plan"))
+    """Add the commands over data to the program's."""
+    examples = {"sql": _SQL_EXAMPLES, "chart": _CHART_EXAMPLES}
+    options = {
+        "sources": _add_sources,
+        "schema": _add_schema,
+        "sql": _add_sql,
+        "chart": _add_chart,
+        "explain": _add_explain,
+        "export": _add_export,
+    }
+    for name, summary in DATA_COMMANDS.items():
+        options[name](add_command(commands, name, summary, examples.get(name)))
 
 
 def add_command(
@@ -149,9 +164,9 @@ def _add_sources(parser: ArgumentParser) -> None:
     actions: Commands = parser.add_subparsers(title="actions", dest="action", metavar="ACTION")
     add_command(actions, "list", "list the sources (as without an action)")
     add = add_command(actions, "add", "register a database, a folder or a file", _ADD_EXAMPLES)
-    add.add_argument("name", metavar="NAME", help="what to call it")
-    add.add_argument("place", metavar="URL|FOLDER", help="where it is; see the examples")
-    add.add_argument("--description", default="", metavar="TEXT", help="what it holds")
+    add.add_argument("name", metavar="NAME", help="name of the source")
+    add.add_argument("place", metavar="URL|FOLDER", help="its location; see the examples")
+    add.add_argument("--description", default="", metavar="TEXT", help="what data it has")
     add.add_argument("--time-zone", default="UTC", metavar="ZONE", help="such as Asia/Shanghai")
     add.add_argument(
         "--grant",
@@ -167,17 +182,20 @@ def _add_sources(parser: ArgumentParser) -> None:
         action="store_true",
         help="ask for the password instead of reading it from the URL",
     )
-    test = add_command(actions, "test", "open a source and say what it answers")
-    test.add_argument("name", metavar="NAME|URL|FILE", help="a source, or one that may become one")
-    remove = add_command(actions, "remove", "forget a source; its data and kept results stay")
+    test = add_command(actions, "test", "open a source and run a query")
+    test.add_argument("name", metavar="NAME|URL|FILE", help="a registered source, a URL or a file")
+    remove = add_command(actions, "remove", "unregister a source; its data and results stay")
     remove.add_argument("name", metavar="NAME")
-    refresh = add_command(actions, "refresh", "look at a source again and say what changed")
+    refresh = add_command(actions, "refresh", "read a source again and show what changed")
     refresh.add_argument("name", metavar="NAME")
 
 
 def _add_schema(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="SOURCE", nargs="?", help="a name or a file; the usual one if left out"
+        "source",
+        metavar="SOURCE",
+        nargs="?",
+        help="a name or a file; by default the default source",
     )
     parser.add_argument("tables", metavar="TABLE", nargs="*", help="show the columns of these")
     parser.add_argument(
@@ -185,23 +203,28 @@ def _add_schema(parser: ArgumentParser) -> None:
         dest="words",
         metavar="WORDS",
         nargs="+",
-        help="show the tables that fit some words",
+        help="show the tables that match these words",
     )
     parser.add_argument(
         "--diff",
         dest="is_diff",
         action="store_true",
-        help="look at the source now, and show what changed since it was last looked at",
+        help="read the source again, and show what changed since it was last read",
     )
 
 
 def _add_sql(parser: ArgumentParser) -> None:
-    parser.add_argument("statement", metavar="SQL", help="one query; - reads it from the input")
+    parser.add_argument(
+        "statement", metavar="SQL", help="one query; - reads it from standard input"
+    )
     add_source_option(parser)
-    parser.add_argument("--format", choices=SQL_FORMATS, help="table, unless --output says more")
+    parser.add_argument("--format", choices=SQL_FORMATS, help="table, or by the ending of --output")
     _add_output(parser)
     parser.add_argument(
-        "--limit", metavar="ROWS", type=_rows, help="read no more than so many rows, show them all"
+        "--limit",
+        metavar="ROWS",
+        type=_rows,
+        help="read at most so many rows, and show all of them",
     )
 
 
@@ -213,8 +236,8 @@ def add_source_option(parser: ArgumentParser, *, more: str = "") -> None:
         metavar="NAME|FILE",
         action="append",
         default=argparse.SUPPRESS,
-        help="a source's name, or a file for this time only; may be repeated; the usual one if "
-        f"left out{more}",
+        help="a source's name, or a file for this run only; may be repeated; by default the "
+        f"default source{more}",
     )
 
 
@@ -223,7 +246,9 @@ def _add_export(parser: ArgumentParser) -> None:
         "artifact_id", metavar="ARTEFACT", help="its id, or 'last' for the newest one"
     )
     parser.add_argument(
-        "--format", choices=EXPORT_FORMATS, help="csv, or png for a chart, unless --output says so"
+        "--format",
+        choices=EXPORT_FORMATS,
+        help="by the ending of --output, else csv, or png for a chart",
     )
     parser.add_argument(
         "output", metavar="FILE", nargs="?", default=argparse.SUPPRESS, help="as --output"
@@ -236,7 +261,7 @@ def _add_chart(parser: ArgumentParser) -> None:
         "kind_and_columns",
         metavar="KIND|COLUMN",
         nargs="*",
-        help=f"{', '.join(CHART_KINDS)}, then columns; what is left out is chosen by their types",
+        help=f"{', '.join(CHART_KINDS)}, then columns; by default chosen by their types",
     )
     _add_of(parser)
     _add_output(parser)
@@ -252,12 +277,14 @@ def _add_of(parser: ArgumentParser) -> None:
         dest="artifact_id",
         metavar="ARTEFACT",
         default="last",
-        help="which result; the newest one if left out",
+        help="which result; by default the newest one",
     )
 
 
 def _add_output(parser: ArgumentParser) -> None:
-    parser.add_argument("--output", metavar="FILE", help="write to a file; its ending can say how")
+    parser.add_argument(
+        "--output", metavar="FILE", help="write to a file; its ending gives the format"
+    )
 
 
 def _rows(text: str) -> int:
@@ -266,7 +293,7 @@ def _rows(text: str) -> int:
     except ValueError:
         count = 0
     if count < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows above zero")
     return count
 
 
@@ -281,7 +308,7 @@ examples:
   dataagent init --model openai:qwen3 --url http://localhost:11434/v1
 
 The settings go to config.toml in the data directory, the key to the system's keyring if there is
-one, else to the same file, which only you can read. The environment counts more than the file.
+one, else to the same file, which only you can read. The environment takes precedence.
 """
 _COMPLETION_EXAMPLES = """\
 to use it:
@@ -292,7 +319,7 @@ to use it:
 
 
 class SetupOptions(argparse.Namespace):
-    """What was asked for. Which of them exist depends on the command."""
+    """Options of the set-up commands; which of them are set depends on the command."""
 
     url: str | None
     key_from: str | None
@@ -302,25 +329,29 @@ class SetupOptions(argparse.Namespace):
 
 
 def add_setup_commands(commands: Commands) -> None:
-    """Add the commands to the program's."""
+    """Add the set-up commands to the program's."""
     init = add_command(commands, "init", "choose the model and store its key", _INIT_EXAMPLES)
     init.add_argument(
         "--model", metavar="NAME", default=argparse.SUPPRESS, help="such as openai:gpt-5-mini"
     )
-    init.add_argument("--url", metavar="URL", help="of a server that speaks OpenAI's protocol")
     init.add_argument(
-        "--key-from", metavar="NAME", help="variable that holds the key; - reads it from the input"
+        "--url", metavar="URL", help="address of a server that speaks OpenAI's protocol"
+    )
+    init.add_argument(
+        "--key-from", metavar="NAME", help="variable with the key; - reads standard input"
     )
     init.add_argument(
         "--no-check",
         dest="is_unchecked",
         action="store_true",
-        help="store it without asking the model first",
+        help="store it without a request to the model",
     )
-    doctor = add_command(commands, "doctor", "look at everything the program needs")
-    doctor.add_argument("--json", dest="as_json", action="store_true", help="one finding a line")
+    doctor = add_command(commands, "doctor", "check everything the program needs")
+    doctor.add_argument(
+        "--json", dest="as_json", action="store_true", help="one JSON object a line"
+    )
     completion = add_command(
-        commands, "completion", "print a script that completes words by Tab", _COMPLETION_EXAMPLES
+        commands, "completion", "print the script for completion by Tab", _COMPLETION_EXAMPLES
     )
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
@@ -354,7 +385,7 @@ CSV, TSV, JSON and the like on standard input is data; other text is added to th
 
 
 class UsageError(Exception):
-    """A command line that makes no sense. Its text is what is wrong."""
+    """A command line is not valid; the text says why."""
 
     def __init__(self, message: str, parser: argparse.ArgumentParser) -> None:
         super().__init__(message)
@@ -362,7 +393,7 @@ class UsageError(Exception):
 
     @property
     def text(self) -> str:
-        """What is wrong and what to try."""
+        """The error, and what to try."""
         ask = ""
         if "invalid choice" in str(self) and self.parser.prog == _PROGRAM:
             ask = 'hint: to ask a question: dataagent -p "QUESTION"\n'
@@ -393,29 +424,29 @@ class CliOptions(DataOptions, SetupOptions):
 
     @property
     def is_question(self) -> bool:
-        """Whether one question is asked, with `-p` or `ask`."""
+        """Whether it is one question, with `-p` or `ask`."""
         return self.question is not None
 
     @property
     def is_talk(self) -> bool:
-        """Whether a conversation is asked for, which begins with an empty line."""
+        """Whether it is a conversation that starts with an empty prompt."""
         return self.command is None and not self.is_question and self.resume != ""
 
     @property
     def is_setup(self) -> bool:
-        """Whether a command is asked for that makes the program ready."""
+        """Whether it is a set-up command."""
         return self.command in SETUP_COMMANDS
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, which raises its complaints."""
+    """An argument parser that raises `UsageError`."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong."""
+        """Raise the error."""
         raise UsageError(message, self)
 
     def with_sources(self, words: Sequence[str]) -> list[str]:
-        """The words, with `--source` put before each file of data that comes before a command."""
+        """The words, with `--source` before each data file that precedes a command."""
         found: list[str] = []
         is_value = False
         for at, word in enumerate(words):
@@ -434,7 +465,7 @@ class _Version(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: object
     ) -> None:
-        """Print the version, and whether the data directory is a newer one's, and leave."""
+        """Print the version, warn of a newer data directory, and exit."""
         from importlib.metadata import version
 
         from dataagent_cli.setup.home_reader import home_of, newer_tables
@@ -461,7 +492,7 @@ def build_parser() -> _Parser:
         nargs=0,
         dest=argparse.SUPPRESS,
         default=argparse.SUPPRESS,
-        help="show the version and leave",
+        help="show the version and exit",
     )
     ask = parser.add_argument_group("one question")
     ask.add_argument(
@@ -471,10 +502,10 @@ def build_parser() -> _Parser:
         metavar="QUESTION",
         nargs="?",
         const="",
-        help="answer on standard output and leave; text piped in is added to the question",
+        help="answer on standard output and exit; piped text is added to the question",
     )
     _add_output_options(ask)
-    add_source_option(parser, more="; FILE alone does too")
+    add_source_option(parser, more="; FILE alone works too")
     parser.set_defaults(sources=[])
     _add_conversation(parser)
     _add_rules(parser)
@@ -486,7 +517,7 @@ def build_parser() -> _Parser:
     return parser
 
 
-# argparse gives it no other name
+# argparse has no public name for it
 def _add_output_options(
     parser: argparse._ActionsContainer,  # pyright: ignore[reportPrivateUsage]
 ) -> None:
@@ -496,15 +527,15 @@ def _add_output_options(
         "--output-format",
         choices=("text", "json", "csv"),
         default="text",
-        help="the answer as text, all of it as one JSON object, or the rows of its last table",
+        help="the answer as text, as one JSON object, or as the rows of its last table",
     )
 
 
 def _add_ask(commands: Commands) -> None:
-    ask = add_command(commands, "ask", "one question over data, answered and left", _ASK_EXAMPLES)
-    ask.argument_default = argparse.SUPPRESS  # what stands before `ask` holds as well
+    ask = add_command(commands, "ask", "answer one question over data and exit", _ASK_EXAMPLES)
+    ask.argument_default = argparse.SUPPRESS  # options before `ask` count as well
     ask.add_argument("question", metavar="QUESTION", nargs="?", default="")
-    add_source_option(ask, more="; - is what is piped in")
+    add_source_option(ask, more="; - is standard input")
     _add_output_options(ask)
     _add_conversation(ask)
     _add_rules(ask)
@@ -522,16 +553,19 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         nargs="?",
         const="",
-        help="go on with this one, or with one that is chosen from a list",
+        help="continue the conversation with this ID, or choose one from a list",
     )
     which.add_argument(
-        "--continue", dest="is_continued", action="store_true", help="go on with the latest one"
+        "--continue",
+        dest="is_continued",
+        action="store_true",
+        help="continue the latest conversation",
     )
     talk.add_argument(
         "--no-project",
         dest="is_projectless",
         action="store_true",
-        help="work in a folder of DataAgent's own, not in this one",
+        help="let the agent work in a folder of its own, not in this one",
     )
     talk.add_argument(
         "--server", metavar="URL", help="hold the conversation with a DataAgent server"
@@ -539,50 +573,50 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
     talk.add_argument(
         "--api-key-from",
         metavar="VARIABLE",
-        help="where the server's key is (DATAAGENT_API_KEY)",
+        help="variable with the server's key (DATAAGENT_API_KEY)",
     )
     talk.add_argument(
         "--mcp-config",
         metavar="FILE",
-        help="MCP servers of this file, in place of mcp.json and .mcp.json",
+        help="use the MCP servers of this file instead of mcp.json and .mcp.json",
     )
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
-    rules = parser.add_argument_group("what a question may do")
+    rules = parser.add_argument_group("permissions")
     rules.add_argument(
         "--plan",
         dest="is_plan",
         action="store_true",
-        help="change nothing: the agent looks, and says what it would do",
+        help="change nothing: the agent reads, and says what it would do",
     )
     rules.add_argument(
         "--auto-approve",
         dest="is_auto_approved",
         action="store_true",
-        help="let calls that would ask for approval run unasked",
+        help="run calls that need approval without asking",
     )
     rules.add_argument(
         "--allow",
         metavar="PATTERN",
         action="append",
-        help="tools that run unasked, such as write_file or 'sql_*'; may be repeated",
+        help="tools that run without asking, such as write_file or 'sql_*'; may be repeated",
     )
     rules.add_argument(
         "--deny",
         metavar="PATTERN",
         action="append",
-        help="tools that may not be called, whoever allows them; may be repeated",
+        help="tools that may never be called, even if allowed elsewhere; may be repeated",
     )
     rules.add_argument(
         "--max-budget",
         metavar="AMOUNT",
-        help="what a question may use: 20000t tokens, or money when prices are set",
+        help="limit of a question: tokens as 20000t, or money when prices are set",
     )
 
 
 def parse(argv: Sequence[str] | None = None) -> CliOptions:
-    """Parse a command line; leaves the program for `--help`, `--version` and wrong usage."""
+    """Parse a command line; exit the program for `--help`, `--version` and wrong usage."""
     try:
         return parse_words(argv)
     except UsageError as wrong:
@@ -591,13 +625,13 @@ def parse(argv: Sequence[str] | None = None) -> CliOptions:
 
 
 def parse_words(words: Sequence[str] | None) -> CliOptions:
-    """Parse words without leaving the program, except for `--help` and `--version`.
+    """Parse words; exit the program only for `--help` and `--version`.
 
     Raises:
-        WrongUsage: they make no sense.
+        UsageError: they are not a valid command line.
     """
     parser = build_parser()
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could be typed next
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         from dataagent_cli.setup.completion import complete
 
         complete(parser)

@@ -1,13 +1,7 @@
-"""The conversation in this terminal: which session it is, and what was asked last.
+"""The conversation in this terminal: its session, its last message, and showing a resumed one.
 
-Sits between the two ways of talking (`headless.py`, `repl_loop.py`) and a host: it opens or finds
-the session and hands each message to `turn.py`.
-
-A conversation that is gone on with: what was said in it, and what became of its last run.
-
-The events of earlier runs go through the same view as live ones, so they look the same. A run that
-is still under way, here or in another process, is taken up; one that died with its process is said
-to have. Above: `main.py`, `commands/conversation.py`. Below: `conversation.py`.
+Events of earlier runs go through the same view as live ones, so that they look the same. A run that
+is still active, here or in another process, is followed to its end.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ _SHORTEST_PREFIX = 4
 
 
 class Conversation:
-    """One person's conversation. Without an `agent`, a session keeps the one it has."""
+    """The user's conversation. Without an `agent`, a session has its own."""
 
     def __init__(
         self, host: Host, turns: TurnRunner, *, agent: str | None, state: SessionState
@@ -52,7 +46,7 @@ class Conversation:
         self.last_message: str | None = None
         self.chosen_model: str | None = None
         self.pending_attachments: list[str] = []
-        """What goes along with the next message: output of the person's own commands."""
+        """Output of shell commands, attached to the next message."""
 
     # -- which one ------------------------------------------------------------------------------
 
@@ -70,30 +64,32 @@ class Conversation:
         """The session's id.
 
         Raises:
-            BadInput: nothing was asked yet.
+            BadInput: there is none yet.
         """
         if self._session is None:
-            raise BadInput("Nothing was asked yet.", details={"hint": "ask something first."})
+            raise BadInput(
+                "There is no conversation yet.", details={"hint": "send a message first."}
+            )
         return self._session.session_id
 
     async def recent(self) -> list[Session]:
-        """The latest sessions, newest first, of this agent if one is named."""
+        """The latest sessions, newest first; of the agent, if one was chosen."""
         found = await self.host.recent(limit=RECENT)
         return [each for each in found if self._agent in (None, each.assistant_id)]
 
     async def resume(self, which: str) -> None:
-        """Go on with a session: by its number among the latest, its id or the start of it.
+        """Continue a session by its number among the latest, its id or the start of its id.
 
-        A fresh UUID begins one of that id.
+        A new UUID starts a session of that id.
 
         Raises:
-            SessionNotFound: there is none of that kind, or it is another user's.
+            SessionNotFound: there is no such session, or it is another user's.
         """
         found = _find_session(await self.host.recent(limit=RECENT), which)
         self._switch_to(found or await self.host.open(self._agent or DEFAULT_AGENT, which))
 
     async def resume_latest(self) -> bool:
-        """Go on with the latest session, of this agent if one is named; False if there is none."""
+        """Continue the latest session of `recent`; False if there is none."""
         latest = next(iter(await self.recent()), None)
         if latest is None:
             return False
@@ -109,17 +105,17 @@ class Conversation:
         self.state.thread_id = session.thread_id
 
     def start_new(self) -> None:
-        """Leave the session; the next message opens a new one."""
+        """Leave the session; the next message opens another."""
         self._session = None
         self.last_message = None
         self.pending_attachments = []
         self.state.current_todos = []
 
     async def rename(self, title: str) -> str:
-        """Give the session another title; the title it has now.
+        """Set the session's title and return it as stored.
 
         Raises:
-            BadInput: nothing was asked yet.
+            BadInput: there is no session yet.
         """
         self._session = await self.host.rename(self.require_session_id(), title)
         return self._session.title
@@ -128,9 +124,9 @@ class Conversation:
 
     @property
     def agent(self) -> str:
-        """Who answers the next message."""
-        mine = self._session.assistant_id if self._session else DEFAULT_AGENT
-        return self._agent or mine
+        """The agent that answers the next message."""
+        own = self._session.assistant_id if self._session else DEFAULT_AGENT
+        return self._agent or own
 
     def choose_agent(self, name: str) -> None:
         """Let another agent answer from now on."""
@@ -144,29 +140,29 @@ class Conversation:
         """Let another model answer from now on.
 
         Raises:
-            Misconfigured: it could not.
-            NotOnServer: a server answers.
+            Misconfigured: the model cannot be used.
+            UnsupportedOnServer: a server answers.
         """
         await self.host.check_model(name)
         self.chosen_model = name
 
     async def skills(self) -> AvailableSkills:
-        """What this person can put before a task, with the agent that would answer."""
+        """The skills of the user with the current agent."""
         return await self.host.skills(self.agent)
 
     # -- what is said ---------------------------------------------------------------------------
 
     async def ask(self, message: str, attachments: Sequence[str] = ()) -> TurnEnd:
-        """Send a message, with what goes along with it, and show the answer.
+        """Send a message with its attachments, and show the answer.
 
         Raises:
-            DataAgentError: the message was not accepted; what waits to go along still waits.
+            DataAgentError: the message was not accepted; pending attachments stay pending.
         """
         self.last_message = message
-        waiting = self.pending_attachments
-        said = "\n\n".join([message, *waiting, *attachments])
-        if self._session is None:  # a message that is refused leaves no session behind
-            await self.host.check(said, agent=self.agent)
+        pending = self.pending_attachments
+        text = "\n\n".join([message, *pending, *attachments])
+        if self._session is None:  # a message that is rejected opens no session
+            await self.host.check(text, agent=self.agent)
             session = await self.host.open(self.agent)
             self._set_session(session)
         else:
@@ -174,31 +170,31 @@ class Conversation:
         self.pending_attachments = []
         try:
             return await self._turns.take(
-                session.session_id, said, agent=self.agent, model=self.chosen_model
+                session.session_id, text, agent=self.agent, model=self.chosen_model
             )
         except DataAgentError:
-            self.pending_attachments = waiting
+            self.pending_attachments = pending
             raise
 
     async def compact(self, keep: str) -> TurnEnd:
-        """Put the older part in short for the model, and show what it is.
+        """Summarise the older part for the model, and show the summary.
 
         Raises:
-            BadInput: nothing was asked yet.
-            SessionBusy: a run is under way.
+            BadInput: there is no session yet.
+            SessionBusy: a run is active.
         """
         return await self._turns.compact(self.require_session_id(), keep, model=self.chosen_model)
 
     async def resume_run(self) -> TurnEnd | None:
-        """Show the run that is still under way in the session, if there is one, to its end."""
+        """Show the session's active run to its end; None if there is none."""
         run = None if self._session is None else await self.host.active(self._session.session_id)
         return None if run is None else await self._turns.follow(run)
 
     async def history(self, *, limit: int = _ALL) -> History:
-        """What was said.
+        """The session's messages with their events.
 
         Raises:
-            BadInput: nothing was asked yet.
+            BadInput: there is no session yet.
         """
         return await self.host.history(self.require_session_id(), limit=limit)
 
@@ -210,7 +206,7 @@ class Conversation:
 
 
 def token_usage(items: Sequence[HistoryItem]) -> dict[str, int]:
-    """The tokens that some messages' runs have used."""
+    """The tokens used by the runs of these messages."""
     total: dict[str, int] = {}
     ends = [each.entries[-1].event for each in items if each.entries]
     for end in ends:
@@ -221,10 +217,10 @@ def token_usage(items: Sequence[HistoryItem]) -> dict[str, int]:
 
 
 def _find_session(recent: Sequence[Session], which: str) -> Session | None:
-    """The session that a person means by a number, an id or the start of one.
+    """The session with a number, an id or the start of an id.
 
     Raises:
-        SessionNotFound: there are fewer, or the start fits several.
+        SessionNotFound: there are fewer sessions, or several ids start so.
     """
     if which.isdigit() and len(which) < _SHORTEST_PREFIX:
         if not 0 < int(which) <= len(recent):
@@ -241,16 +237,16 @@ def _find_session(recent: Sequence[Session], which: str) -> Session | None:
 
 
 _SHOWN = 6  # messages
-_MOST_LINES = 12  # of a message of the person's own
+_MOST_LINES = 12  # of the user's message
 _PATIENCE_SECONDS = 10.0
 _CUT_OFF = {
-    "failed": "the last answer was cut off or failed; what it said is kept",
+    "failed": "the last answer failed or was interrupted; its text is stored",
     "cancelled": "the last answer was stopped",
 }
 
 
 async def show_resumed(conversation: Conversation, view: View) -> None:
-    """Show the end of the conversation and take up what is under way in it.
+    """Show the end of the conversation, and follow its active run.
 
     Raises:
         DataAgentError: the host does not answer.
@@ -268,7 +264,7 @@ async def show_resumed(conversation: Conversation, view: View) -> None:
     asked = [each.message.content for each in items if each.message.role == "user"]
     conversation.last_message = asked[-1] if asked else None
     if is_running:
-        view.note("an answer is still under way: it is taken up here")
+        view.note("an answer is still running: it is shown here")
         taken = await conversation.resume_run()
         history = await conversation.history(limit=1)
         if taken is None:  # it has ended in between: what it said has not been shown yet
@@ -292,7 +288,7 @@ async def wait_for_recovery(conversation: Conversation) -> None:
 
 
 def short_time(moment: datetime) -> str:
-    """When it was, as short as it can be said: the time of today, else the day."""
+    """The time of a moment of today, else its day."""
     local, now = moment.astimezone(), datetime.now(UTC).astimezone()
     return f"{local:%H:%M}" if local.date() == now.date() else f"{local:%Y-%m-%d}"
 
@@ -323,5 +319,5 @@ def _shortened(text: str) -> str:
 
 def _note_last_status(history: History, view: View) -> None:
     last = history.items[-1].message if history.items else None
-    if last is not None and (said := _CUT_OFF.get(last.status)):
-        view.note(f"{said}\nhint: /retry sends the message again.")
+    if last is not None and (note := _CUT_OFF.get(last.status)):
+        view.note(f"{note}\nhint: /retry sends the message again.")

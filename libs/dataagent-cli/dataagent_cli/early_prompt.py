@@ -1,8 +1,7 @@
-"""A prompt at once, while the libraries behind the real one are still being loaded.
+"""A prompt that is shown at once, while the libraries of the real one are loaded.
 
-It takes the keys: letters are shown as they are typed, everything is kept, and the real prompt gets
-it all as if it had been typed there. Only the standard library is used, and little of it. Above:
-`main.py`, which shows it; `Streams.view` takes the screen over, `input/keyboard.py` the keys.
+It shows letters as they are typed and stores all keys; the real prompt then receives them. It uses
+only the standard library, and little of it.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 _PROMPT = "❯ "
 _ERASE = "\r\x1b[J"
 _USUAL = 80  # columns of a terminal that does not say how many it has
-_ROOM = 8  # columns that stay free: a line that wraps could not be erased
+_FREE_COLUMNS = 8  # a line that wraps could not be erased
 
 
 class EarlyPrompt:
-    """Shown from the start of the block until the screen is taken over, at the latest its end."""
+    """A prompt that is shown from the start of the block until `end`, at the latest its end."""
 
     def __init__(self) -> None:
-        self._earlier: list[Any] | None = None  # how the terminal was
-        self._no_echo: list[Any] | None = None  # and how it is in a sitting
+        self._earlier: list[Any] | None = None  # modes of the terminal before
+        self._no_echo: list[Any] | None = None  # its modes while the program runs
         self._reader: Thread | None = None
         self._wake = (-1, -1)
         self._typed = bytearray()
@@ -44,7 +43,7 @@ class EarlyPrompt:
         self.restore_terminal()
 
     def end(self) -> None:
-        """Give the screen up: what was drawn goes. Keys are kept, and not shown any more."""
+        """Erase the prompt; further keys are stored without being shown."""
         if self._reader is None:
             return
         os.write(self._wake[1], b".")
@@ -56,13 +55,13 @@ class EarlyPrompt:
         sys.stdout.flush()
 
     def abandon(self) -> None:
-        """The process ends here and now: leave the terminal as it was, whoever holds what lock."""
+        """Restore the terminal without taking locks, as the process ends at once."""
         if self._earlier is not None:
             os.write(1, _ERASE.encode())
             self.restore_terminal()
 
     def feed(self, keyboard: Input) -> None:
-        """Let the real prompt have what was typed."""
+        """Give the real prompt what was typed."""
         if not self._typed:
             return
         from prompt_toolkit.input.typeahead import store_typeahead
@@ -77,15 +76,14 @@ class EarlyPrompt:
         store_typeahead(keyboard, keys)
 
     def restore_terminal(self) -> None:
-        """Leave the terminal as it was: the sitting is over, or the program is put to sleep.
+        """Restore the terminal's modes, when the program ends or is suspended.
 
-        Not before: keys that are pressed between two prompts are kept for the next one, unseen and
-        as they were pressed.
+        Until then keys pressed between two prompts are stored for the next one without an echo.
         """
         self._set(self._earlier)
 
     def disable_echo(self) -> None:
-        """After sleeping: keys are kept again."""
+        """Store keys without an echo again, after the program was suspended."""
         self._set(self._no_echo)
 
     def _set(self, modes: list[Any] | None) -> None:
@@ -113,23 +111,23 @@ class EarlyPrompt:
         self._reader.start()
 
     def _read(self) -> None:
-        room = (os.get_terminal_size(1).columns or _USUAL) - _ROOM
+        columns = (os.get_terminal_size(1).columns or _USUAL) - _FREE_COLUMNS
         is_shown = True
         while True:
             ready, _, _ = select([0, self._wake[0]], [], [])
             if 0 not in ready:
                 return
             piece = os.read(0, 1024)
-            if not piece:  # the terminal is gone; whoever reads next will learn of it
+            if not piece:  # the terminal is gone; the next reader notices
                 return
             self._typed += piece
-            is_shown = is_shown and len(self._typed) < room and _is_plain(piece)
+            is_shown = is_shown and len(self._typed) < columns and _is_plain(piece)
             if is_shown:
                 os.write(1, piece)
 
 
 def _is_plain(piece: bytes) -> bool:
-    """Whether it is letters of one column each; keys and wide letters are the real prompt's."""
+    """Whether it is letters of one column each; other keys are left to the real prompt."""
     return all(0x20 <= byte < 0x7F for byte in piece)
 
 

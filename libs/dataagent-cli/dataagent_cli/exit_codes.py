@@ -1,4 +1,4 @@
-"""What the program's exit status says, for scripts. Plain numbers, no imports."""
+"""The exit statuses of the program."""
 
 OK = 0
 FAILED = 1

@@ -1,14 +1,4 @@
-"""`!COMMAND`: a command of the person's own, in their shell, beside the conversation.
-
-Nobody is asked: they typed it. Its output is shown as it comes, Ctrl-C stops it and everything it
-started, and its beginning and end go along with the next message, unless there is none.
-
-Text to the clipboard: through the desktop's own program, and through the terminal (OSC 52).
-
-The terminal's way also works over ssh; a terminal that does not know it ignores it.
-
-A text in the person's own editor: `$VISUAL`, `$EDITOR`, else vi.
-"""
+"""Runs other programs: shell commands of the user, clipboard programs, and an editor."""
 
 from __future__ import annotations
 
@@ -44,7 +34,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 async def copy(text: str, streams: Streams) -> str:
-    """Copy the text; the words that say by which way."""
+    """Copy the text by a desktop program and by the terminal (OSC 52); say which worked."""
     data = text.encode()
     ways: list[str] = []
     for variable, words in _PROGRAMS:
@@ -55,12 +45,12 @@ async def copy(text: str, streams: Streams) -> str:
         streams.err.write(_sequence(data))
         streams.err.flush()
         ways.append("through the terminal")
-    return " and ".join(ways) or "nowhere: there is neither a clipboard program nor a terminal"
+    return " and ".join(ways) or "nowhere: no clipboard program and no terminal"
 
 
 def _sequence(data: bytes) -> str:
     code = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
-    if environment().get("TMUX"):  # tmux passes on what is wrapped so
+    if environment().get("TMUX"):  # the form that tmux passes on
         inner = code.replace("\x1b", "\x1b\x1b")
         return f"\x1bPtmux;{inner}\x1b\\{code}"
     return code
@@ -81,19 +71,19 @@ async def _piped(words: tuple[str, ...], data: bytes) -> bool:
     except TimeoutError:
         return False
     finally:
-        if process.returncode is None:  # it hangs, or Ctrl-C came
+        if process.returncode is None:  # it hangs, or Ctrl-C was pressed
             process.kill()
             await process.wait()
     return process.returncode == 0
 
 
 _DEFAULT_SHELL = "/bin/sh"
-_MOST_CHARACTERS = 8_000  # of an output that goes along
+_MOST_CHARACTERS = 8_000  # of an attached output
 _PIECE = 65_536
 
 
 async def run_command(command: str, streams: Streams) -> tuple[int, str]:
-    """Run a command and show its output; its status, and the output to send along.
+    """Run a shell command and show its output; return its status and the output to attach.
 
     Raises:
         BadInput: the shell cannot be started.
@@ -122,12 +112,12 @@ async def _start(command: str) -> asyncio.subprocess.Process:
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:  # not there, or a NUL in the command
+    except (OSError, ValueError) as error:  # no such shell, or a NUL in the command
         raise BadInput(f"{shell} cannot run this: {error}.") from error
 
 
 async def _show_output(process: asyncio.subprocess.Process, streams: Streams) -> str:
-    """Write the output as it comes; its beginning and end."""
+    """Write the output as it comes; return its beginning and end."""
     head, tail, left_out = "", "", 0
     half = _MOST_CHARACTERS // 2
     async with aclosing(_read(process)) as pieces:
@@ -164,7 +154,7 @@ def _stop(process: asyncio.subprocess.Process, how: signal.Signals) -> None:
 
 
 def attachment(command: str, status: int, output: str) -> str:
-    """What goes along with the next message."""
+    """A command's output as it is attached to the next message."""
     return f"<attached command={command!r} status={status}>\n{output.rstrip()}\n</attached>"
 
 
@@ -172,10 +162,10 @@ _DEFAULT_EDITOR = "vi"
 
 
 async def edit_text(text: str, *, suffix: str = ".md") -> str:
-    """The text as it is after the editor was left. Ctrl-C is the editor's until then.
+    """The text after editing in `$VISUAL`, `$EDITOR` or vi; Ctrl-C is the editor's meanwhile.
 
     Raises:
-        BadInput: there is no such editor, or what it left is no text: the text is as it was.
+        BadInput: the editor cannot be started, failed, or did not write text.
     """
     words = _editor()
     with tempfile.TemporaryDirectory(prefix="dataagent-") as folder:
@@ -183,15 +173,15 @@ async def edit_text(text: str, *, suffix: str = ".md") -> str:
         file.write_text(text, encoding="utf-8")
         code = await _edit([*words, str(file)])
         if code:
-            raise BadInput(f"{words[0]} left with status {code}; the text is as it was.")
+            raise BadInput(f"{words[0]} ended with status {code}; the text is unchanged.")
         try:
             return file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"{words[0]} left no UTF-8 text; the text is as it was.") from error
+            raise BadInput(f"{words[0]} wrote no UTF-8 text; the text is unchanged.") from error
 
 
 def has_editor() -> bool:
-    """Whether the person has named an editor."""
+    """Whether an editor is configured."""
     return bool(_configured_editor())
 
 
@@ -216,11 +206,11 @@ async def _edit(words: list[str]) -> int:
         except OSError as error:
             raise BadInput(
                 f"The editor {words[0]!r} cannot be started: {error.strerror}.",
-                details={"hint": "set EDITOR to one that is there."},
+                details={"hint": "set EDITOR to an installed editor."},
             ) from error
         try:
             return await process.wait()
-        except asyncio.CancelledError:  # nobody waits for the text: the terminal is needed again
+        except asyncio.CancelledError:  # the terminal is needed again
             with suppress(ProcessLookupError):
                 process.terminate()
             await process.wait()

@@ -1,7 +1,4 @@
-"""An exception, as a person at a terminal is told: a sentence, a hint, an exit status.
-
-Never a traceback; that goes to the log.
-"""
+"""Exceptions as a message, a hint and an exit status; tracebacks go to the log."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from dataagent_core.errors import BadInput, DataAgentError
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """What is said and what the program's exit status is."""
+    """A message, a hint, and the program's exit status."""
 
     message: str
     hint: str | None
@@ -37,7 +34,7 @@ class ErrorReport:
 
 
 def explain(error: Exception) -> ErrorReport:
-    """Put an exception into words. Unknown ones are named by their class only."""
+    """The report of an exception; an unknown one is named by its class only."""
     match error:
         case DataAgentError():
             return _with_hint(error)
@@ -56,58 +53,55 @@ def explain(error: Exception) -> ErrorReport:
 
 
 def _os_error_report(name: object, reason: str) -> ErrorReport:
-    """What the system refused: a file of the data directory, or else the output."""
+    """The report of what the system refused: a file of the data directory, or the output."""
     if isinstance(name, str):
         hint = "choose a data directory you can write to with --home DIR."
         return ErrorReport(f"Cannot use {name}: {reason}.", hint, exit_codes.FAILED)
-    hint = "make room there, or send the output somewhere else."
+    hint = "free some space, or write the output elsewhere."
     return ErrorReport(f"Cannot write: {reason}.", hint, exit_codes.FAILED)
 
 
 def explain_line(error: DataAgentError | CannotWrite | OSError) -> ErrorReport:
-    """Put into words why a line in a sitting came to nothing.
-
-    What the system refuses there may be any file; the data directory and the output are in use.
-    """
+    """The report of a failed line of a conversation; an `OSError` may concern any file there."""
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
-        said = f"Cannot use {error.filename}: {reason}." if error.filename else f"{reason}."
-        return ErrorReport(said, _way_out(error), exit_codes.FAILED)
+        message = f"Cannot use {error.filename}: {reason}." if error.filename else f"{reason}."
+        return ErrorReport(message, _os_hint(error), exit_codes.FAILED)
     return explain(error)
 
 
-def _way_out(error: OSError) -> str:
+def _os_hint(error: OSError) -> str:
     match error:
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return "make room on the disk, then try again."
+            return "free some disk space, then try again."
         case PermissionError() | OSError(errno=errno.EROFS):
-            return "see who may read and write there, then try again."
+            return "check its permissions, then try again."
         case FileNotFoundError() | NotADirectoryError() | IsADirectoryError():
-            return "see what is there, then try again."
+            return "check the path, then try again."
         case _:
             return "try again; the details are in dataagent.log in the data directory."
 
 
 def _with_hint(error: DataAgentError) -> ErrorReport:
-    """The sentence, and the way out on a line of its own if the error brings one."""
+    """The error's message with its own hint, else the hint of its code."""
     codes = ((BadInput, exit_codes.USAGE), (Stopped, exit_codes.INTERRUPTED))
     code = next((code for kind, code in codes if isinstance(error, kind)), exit_codes.FAILED)
-    said = sentence(error)
+    message = sentence(error)
     own = (error.details or {}).get("hint")
     if isinstance(own, str) and own:
-        return ErrorReport(said.removesuffix(own).rstrip(), own, code)
+        return ErrorReport(message.removesuffix(own).rstrip(), own, code)
     hint = hint_for(error.code, is_recoverable=error.recoverable)
-    return ErrorReport(said, hint, code)
+    return ErrorReport(message, hint, code)
 
 
 def sentence(error: DataAgentError) -> str:
-    """What went wrong, with the data source it is about: `shop: There is no table 'x'.`"""
+    """The message, with the data source it concerns: `shop: There is no table 'x'.`"""
     source = (error.details or {}).get("source")
     return f"{source}: {error.message}" if isinstance(source, str) else error.message
 
 
 def _invalid_setting(error: ValidationError) -> ErrorReport:
-    """The first setting that makes no sense; its value is not repeated, it may be a secret."""
+    """The first invalid setting; its value is not repeated, since it may be a secret."""
     first = error.errors(include_input=False, include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"]).upper()
     name = name if name.startswith("DATAAGENT_") else f"DATAAGENT_{name}"

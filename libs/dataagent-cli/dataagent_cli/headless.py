@@ -1,8 +1,7 @@
 """One question from the command line: `dataagent -p` and `dataagent ask`.
 
-What goes with it is gathered before anything is opened: text that is piped in belongs to the
-question, data is a source of this process. The answer goes to standard output, as text, as one
-JSON object or as rows; the exit status says how it went.
+Piped text belongs to the question, piped data is a source of this process. The answer goes to
+standard output as text, as one JSON object, or as rows.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class HeadlessInput:
-    """What the command line and the input bring: a question, if one is asked, and sources."""
+    """The question, if there is one, and the sources of the command line and the input."""
 
     question: str | None
     sources: tuple[str, ...]
@@ -37,17 +36,17 @@ class HeadlessInput:
 
 @contextmanager
 def read_headless_input(options: CliOptions, streams: Streams) -> Generator[HeadlessInput]:
-    """Read what is piped in; data lies in a file of its own for as long as the block lasts.
+    """Read what is piped in; data is in a temporary file during the block.
 
     Raises:
-        BadInput: there is no question, or no data where some is named.
-        NotText: what was piped in is neither text nor data.
+        BadInput: there is no question, or no data although some is named.
+        NotText: the input is neither text nor data.
     """
     sources = tuple(each for each in options.sources if each != _INPUT)
     is_data = _INPUT in options.sources
     if options.question is None:
         if is_data:
-            raise BadInput("--source - is what is piped in; keys are read from there now.")
+            raise BadInput("--source - reads standard input, which is the keyboard here.")
         yield HeadlessInput(None, sources)
     elif options.command == "ask" or is_data:
         with tempfile.TemporaryDirectory(prefix="dataagent-") as folder:
@@ -64,7 +63,7 @@ def _with_data(
     sources = tuple(each for each in options.sources if each != _INPUT)
     if streams.piped is None:
         if is_data:
-            raise BadInput("--source - is what is piped in, and nothing is.")
+            raise BadInput("--source - reads standard input, and nothing is piped in.")
         return HeadlessInput(_question(options.question, ""), sources)
     found = read_piped_data(streams.piped, folder, note=streams.say, is_data=is_data)
     if isinstance(found, str):
@@ -73,11 +72,11 @@ def _with_data(
 
 
 def full_question(question: str, streams: Streams) -> str:
-    """The question with what was piped in below it.
+    """The question, followed by the piped text.
 
     Raises:
         BadInput: there is neither.
-        NotText: what was piped in is not text.
+        NotText: the input is not text.
     """
     piped = "" if streams.piped is None else read_piped(streams.piped, note=streams.say)
     return _question(question, piped)
@@ -91,10 +90,10 @@ def _question(question: str | None, piped: str) -> str:
 
 
 async def open_sources_for(data_context: DataCommandContext, asked: HeadlessInput) -> str | None:
-    """The question, once its sources are open; one that is about a single source names it.
+    """Open the sources and return the question; a question about a single source names it.
 
     Raises:
-        DataAgentError: a source is not there, or cannot be opened.
+        DataAgentError: a source does not exist, or cannot be opened.
     """
     if not asked.sources:
         return asked.question

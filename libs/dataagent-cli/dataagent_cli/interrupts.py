@@ -1,8 +1,7 @@
-"""Ctrl-C while something is under way: once stops it, twice leaves without waiting.
+"""Ctrl-C while something is running: once stops it, twice leaves without waiting.
 
-`Interrupts` only turns signals into an event; what stopping a run means is decided in `turn.py`.
-Blocks may stand inside each other: Ctrl-C is for the innermost. `run_stoppable` is for work that is
-stopped by cancelling it, `interrupts_go_to_child` for a program that has the terminal to itself.
+`Interrupts` only turns signals into an event; `turn.py` decides what stopping a run means. Blocks
+may be nested: Ctrl-C is for the innermost.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ _catching: ContextVar[Interrupts | None] = ContextVar("catching", default=None)
 
 
 class Stopped(DataAgentError):
-    """Ctrl-C came, and nothing that was waited for is there."""
+    """Ctrl-C stopped the work, so there is no result."""
 
     code = "stopped"
 
 
 class Interrupts:
-    """Catches Ctrl-C for as long as the block lasts. Enter it inside a running event loop."""
+    """Catches Ctrl-C during the block. Enter it inside a running event loop."""
 
     def __init__(self) -> None:
         self._first = asyncio.Event()
@@ -48,7 +47,7 @@ class Interrupts:
         await self._first.wait()
 
     def interrupt(self) -> None:
-        """What Ctrl-C does: note the first, cancel the waiting task at the second."""
+        """Handle a Ctrl-C: the first sets the event, the second cancels the waiting task."""
         if self.is_suspended:
             return
         if self._first.is_set() and self._task is not None:
@@ -60,7 +59,7 @@ class Interrupts:
         self._around = _catching.get()
         self._before = _catching.set(self)
         with suppress(NotImplementedError, ValueError, RuntimeError):
-            self._listen()  # without signals on this system or thread Ctrl-C ends the program
+            self._listen()  # where signals are unavailable, Ctrl-C ends the program
         return self
 
     def _listen(self) -> None:
@@ -86,7 +85,7 @@ class Interrupts:
 
 @contextmanager
 def interrupts_go_to_child() -> Generator[None]:
-    """Ctrl-C is for a child that has the terminal: all its processes get it, and it is not ours."""
+    """Ignore Ctrl-C while a child process has the terminal; the child receives it."""
     with ExitStack() as block:
         catching = _catching.get() or block.enter_context(Interrupts())
         catching.is_suspended = True
@@ -97,7 +96,7 @@ def interrupts_go_to_child() -> Generator[None]:
 
 
 async def run_stoppable(work: Awaitable[T]) -> T:
-    """What some work gives. Ctrl-C cancels it, and its end is waited for.
+    """The result of some work; Ctrl-C cancels it and waits for its end.
 
     Raises:
         Stopped: it was cancelled.
@@ -110,7 +109,7 @@ async def run_stoppable(work: Awaitable[T]) -> T:
             if interrupts.is_interrupted and not task.done():
                 task.cancel()
                 await asyncio.wait({task})
-                raise Stopped("Stopped; what had begun may be done all the same.")
+                raise Stopped("Stopped; what had already started may still take effect.")
             return await task
         finally:
             waiting.cancel()

@@ -1,4 +1,4 @@
-"""The terminal's log: a file in the data directory, so that the screen is the person's alone."""
+"""The terminal's log: a file in the data directory, so that nothing is logged to the screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGE_BYTES = 5 * 1024**2
 
 @contextmanager
 def log_to_file(settings: Settings) -> Generator[Path]:
-    """Log to `dataagent.log`, at the level the settings name, for as long as the block lasts.
+    """Log to `dataagent.log` during the block, at the level of the settings.
 
     Raises:
         OSError: the data directory cannot be written to.

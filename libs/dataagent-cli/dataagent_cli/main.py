@@ -1,13 +1,7 @@
-"""`dataagent`: from the command line to what it asks for. Objects are put together here.
+"""`dataagent`: runs what the command line asks for, and builds the objects for it.
 
-Nothing is imported before the command line is understood, so that `--help` answers at once and a
-typing error costs nothing. The work is done by `headless.py`, `repl_loop.py`, `data/` and
-`setup/`.
-
-How the process ends: with its work done, or by Ctrl-C while it still loads.
-
-Used before anything else is imported, so it imports little itself. Above: `main.py`. What Ctrl-C
-means once something is under way is in `interrupts.py`.
+Modules are imported when they are needed, so that `--help` and a typing error answer at once. Until
+the event loop starts, Ctrl-C ends the process; afterwards `interrupts.py` handles it.
 """
 
 from __future__ import annotations
@@ -40,27 +34,27 @@ if TYPE_CHECKING:
 
 
 _NOT_A_TERMINAL = """\
-error: Standard input and output are not a terminal, so there is nobody to talk to.
+error: Standard input and output are not a terminal.
 hint: ask one question with: dataagent -p "QUESTION"
 """
 _NO_OUTPUT = """\
-error: Standard output is closed, so an answer has nowhere to go.
-hint: leave it open, or send it to a file: dataagent -p "QUESTION" > answer.txt
+error: Standard output is closed.
+hint: leave it open, or write to a file: dataagent -p "QUESTION" > answer.txt
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status; as a program of its own, end it at once."""
+    """Run the program and return its exit status; without `argv`, end the process with it."""
     if argv is not None:
         return _main(argv)
-    os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
-    gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
+    os.umask(0o077)  # files of this process and its children are private
+    gc.disable()  # what is imported stays; `tune_process` enables it again
     return exit_process(_main(None))
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    if sys.stderr is None:  # closed by whoever started us: there is nobody to complain to
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 for as long as the program runs
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 open until the program ends
     if sys.stdout is None:
         sys.stderr.write(_NO_OUTPUT)
         return exit_codes.FAILED
@@ -80,7 +74,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _talk(options: CliOptions) -> int:
-    """Hold a conversation; a prompt is there before the libraries it needs."""
+    """Hold a conversation; the prompt is shown before its libraries are loaded."""
     from dataagent_cli.early_prompt import EarlyPrompt
 
     early = EarlyPrompt()
@@ -93,7 +87,7 @@ def _talk(options: CliOptions) -> int:
 def run(
     options: CliOptions, streams: Streams | None = None, *, early: EarlyPrompt | None = None
 ) -> int:
-    """Do what the options ask for; errors become a sentence and an exit status."""
+    """Run what the options ask for; an error becomes a message and an exit status."""
     import asyncio
 
     from dataagent_cli.failures import explain
@@ -165,7 +159,7 @@ async def _converse(
             core,
             user_id=_user_id(),
             assistant_id=conversation.agent,
-            asked_for=options.mcp_config,
+            config_file=options.mcp_config,
             streams=streams,
             view=view,
         ) as servers:
@@ -184,7 +178,7 @@ async def _converse(
 async def _converse_with_server(
     settings: Settings, options: CliOptions, streams: Streams, asked: HeadlessInput
 ) -> int:
-    """The same with a server: what is in this process is left out."""
+    """As `_converse`, with a server; what needs this process is left out."""
     from dataagent_cli.hosts import UnsupportedOnServer
     from dataagent_cli.hosts.server import open_server
 
@@ -214,7 +208,7 @@ def _view(settings: Settings, options: CliOptions, streams: Streams) -> View:
 
 
 async def _run_data_command(settings: Settings, options: CliOptions, streams: Streams) -> int:
-    """Do a command over data: no agent is needed for it, so none is loaded."""
+    """Run a command over data; the agents are not loaded."""
     from dataagent_cli.data.dispatch import dispatch
     from dataagent_core.data.runtime import open_standalone_runtime
 
@@ -238,7 +232,7 @@ def _state(settings: Settings, options: CliOptions) -> SessionState:
 
 
 def _user_id() -> str:
-    """The name of the person at this machine."""
+    """The name of the user of this machine."""
     import getpass
 
     try:
@@ -295,7 +289,7 @@ def _rules(settings: Settings, options: CliOptions) -> TurnRules:
 
 
 async def _resume(conversation: Conversation, options: CliOptions, view: View) -> None:
-    """Go on with the conversation that is asked for; at a terminal its end is shown later."""
+    """Continue the conversation that the options name; at a terminal its end is shown later."""
     if options.resume is None and not options.is_continued:
         return
     from dataagent_cli.conversation import wait_for_recovery
@@ -303,7 +297,7 @@ async def _resume(conversation: Conversation, options: CliOptions, view: View) -
     if options.resume:
         await conversation.resume(options.resume)
     elif options.is_continued and not await conversation.resume_latest():
-        view.note("there is no earlier conversation: this is a new one")
+        view.note("no earlier conversation: this is a new one")
     if options.is_question:
         await wait_for_recovery(conversation)
 
@@ -317,27 +311,19 @@ async def _interact(
     *,
     picks_session: bool,
 ) -> int:
-    from dataagent_cli.commands import (
-        data_commands,
-        init_command,
-        mcp_command,
-        memory_command,
-        with_conversation,
-    )
+    from dataagent_cli.commands import LocalContext
     from dataagent_cli.input.mentions import Mentions, tables_of_sources
     from dataagent_cli.project import working_folder
     from dataagent_cli.repl import run_repl
     from dataagent_core.identity import Principal
 
     person = Principal(_user_id(), "user", "terminal")
-    memory = memory_command(core.files.memories, person)
-    mcp = mcp_command(servers, data_context.streams)
     return await run_repl(
         conversation,
         data_context.streams,
         view,
-        (memory, mcp, init_command(data_context), *with_conversation(data_commands(data_context))),
         Mentions(working_folder(), tables_of_sources(data_context)),
+        local=LocalContext(data_context, core.files.memories, person, servers),
         home=core.settings.home_dir,
         prices=core.settings.prices,
         picks_session=picks_session,
@@ -353,19 +339,16 @@ async def _interact_with_server(
     *,
     picks_session: bool,
 ) -> int:
-    from dataagent_cli.commands import unavailable_commands
     from dataagent_cli.input.mentions import Mentions
     from dataagent_cli.project import working_folder
     from dataagent_cli.repl import run_repl
 
     settings.ensure_home()
-    mentions = Mentions(working_folder())
     return await run_repl(
         conversation,
         streams,
         view,
-        unavailable_commands(),
-        mentions,
+        Mentions(working_folder()),
         home=settings.home_dir,
         prices=settings.prices,
         picks_session=picks_session,
@@ -373,22 +356,22 @@ async def _interact_with_server(
 
 
 def exit_process(code: int) -> NoReturn:
-    """End the process. All is closed; to take its objects apart one by one would help nobody."""
+    """End the process at once: everything is closed, so objects need not be freed."""
     import atexit
 
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] what os._exit would leave out
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, full, or nobody reads any more
+        except (OSError, ValueError, AttributeError):  # closed, full, or without a reader
             code = code or exit_codes.FAILED
     os._exit(code)
 
 
 def exit_on_interrupt(early: EarlyPrompt | None = None) -> None:
-    """Let Ctrl-C end the process while it loads, when nothing is begun that could be lost.
+    """Let Ctrl-C end the process while it loads, when nothing can be lost.
 
-    An import that is broken off may leave its lock behind, or fail with an error of its own.
+    An interrupted import may leave its lock behind, or fail with an error of its own.
     """
     import signal
 
@@ -401,14 +384,14 @@ def exit_on_interrupt(early: EarlyPrompt | None = None) -> None:
 
 
 def exits_on_interrupt() -> bool:
-    """Whether Ctrl-C would end the process here and now."""
+    """Whether Ctrl-C ends the process at once."""
     import signal
 
     return getattr(signal.getsignal(signal.SIGINT), "__module__", None) == __name__
 
 
 def leave_interrupts_to_loop() -> None:
-    """Leave Ctrl-C to the event loop, which is about to start."""
+    """Let the event loop, which is about to start, handle Ctrl-C."""
     if exits_on_interrupt():
         import signal
 

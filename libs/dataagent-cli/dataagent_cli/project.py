@@ -1,7 +1,4 @@
-"""Which folder the agent works in: the one the person stands in, where that can be a project.
-
-What Git knows of a folder. Nothing the folder's own configuration names is run for it.
-"""
+"""The folder the agent works in, and what Git says of it."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _HINT = "the agent works in a folder of its own; start dataagent in a project to
 
 
 def working_folder() -> Path:
-    """The folder the person stands in; if that is gone, a place with nothing in it."""
+    """The current folder; `/dev/null` if it no longer exists."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -27,10 +24,10 @@ def working_folder() -> Path:
 
 
 def in_project(settings: Settings, *, is_off: bool) -> tuple[Settings, str | None]:
-    """The settings with the project, and the line to say if there is none although one was wanted.
+    """The settings with the current folder as project, and a note if it cannot be one.
 
-    A project that is set stays. The home directory, what is above it and what contains DataAgent's
-    own data are none: an agent would have all that the person has.
+    A project that is set already stays. The home directory, folders above it and those that contain
+    DataAgent's data are never a project: an agent would have access to everything of the user.
     """
     if is_off:
         return settings.model_copy(update={"project": None}), None
@@ -38,10 +35,10 @@ def in_project(settings: Settings, *, is_off: bool) -> tuple[Settings, str | Non
         return settings, None
     here = working_folder()
     if not here.is_dir():
-        return settings, f"this folder is gone: {_HINT}"
+        return settings, f"this folder no longer exists: {_HINT}"
     own = [Path("~").expanduser().resolve(), settings.home_dir.resolve()]
     if any(place.is_relative_to(here) for place in own):
-        return settings, f"{here} is no project: {_HINT}"
+        return settings, f"{here} is not a project: {_HINT}"
     return settings.model_copy(update={"project": here}), None
 
 
@@ -50,7 +47,10 @@ _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def git_output(folder: Path, *words: str) -> str | None:
-    """What a question to Git is answered with; None: no Git, no repository, or no answer."""
+    """The output of a Git command; None without Git, a repository or an answer.
+
+    Nothing that the folder's own configuration names is run.
+    """
     program = shutil.which("git")
     if program is None:
         return None

@@ -1,29 +1,21 @@
-"""Puts a sitting at the terminal together: the line, its completion, its commands, and the loop.
-
-Above: `main.py`, which knows who answers. Below: `repl_loop.py`, `input/`, `commands/`.
-
-The conversation at a terminal: read a line, run a command or take a turn, again.
-
-Holds the loop and nothing else; the line comes from `input/`, a command from `commands/`, the
-answer from `conversation.py`.
-"""
+"""The conversation at a terminal: reads a line, runs a command or sends a message, and repeats."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exit_codes
 from dataagent_cli.commands import (
-    Command,
     CommandContext,
     CommandOutcome,
     Commands,
+    LocalContext,
     builtin_commands,
 )
-from dataagent_cli.commands.conversation import SESSIONS
+from dataagent_cli.commands.conversation import list_sessions
 from dataagent_cli.commands.registry import command_name, is_command
 from dataagent_cli.conversation import show_resumed
 from dataagent_cli.data.files import CannotWrite
@@ -49,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class ReplLoop:
-    """One sitting at the terminal."""
+    """One conversation at the terminal, until the user leaves."""
 
     def __init__(
         self,
@@ -61,18 +53,33 @@ class ReplLoop:
         *,
         dialogs: Dialogs | None = None,
         mentions: Mentions | None = None,
+        local: LocalContext | None = None,
     ) -> None:
-        """Without `dialogs` nobody is asked; without `mentions` an `@` means nothing."""
-        self._dialogs = dialogs or Dialogs(is_interactive=False)
+        """Without `dialogs` nothing is confirmed; without `mentions` an `@` means nothing.
+
+        `local` is None when a server answers.
+        """
         self._mentions = mentions
         self._streams = streams
         self._conversation = conversation
         self._keyboard = keyboard
         self._view = view
         self._commands = commands
+        self._context = CommandContext(
+            conversation,
+            view,
+            commands,
+            streams,
+            dialogs or Dialogs(is_interactive=False),
+            local,
+        )
+
+    async def choose_session(self) -> None:
+        """Let the user choose the conversation to continue."""
+        await list_sessions.run(self._context, "")
 
     async def run(self) -> int:
-        """Until `/quit`, Ctrl-D, or Ctrl-C twice; the exit status."""
+        """Run until `/quit`, Ctrl-D, or Ctrl-C twice; return the exit status."""
         is_leaving, text = False, ""
         while True:
             try:
@@ -83,7 +90,7 @@ class ReplLoop:
                 if is_leaving:
                     break
                 is_leaving, text = True, ""
-                self._view.note("hint: Ctrl-C again, Ctrl-D or /quit leaves.")
+                self._view.note("hint: press Ctrl-C again to quit.")
                 continue
             outcome = await self._handle_line(line) if line else CommandOutcome()
             is_leaving, text = False, outcome.text
@@ -98,12 +105,12 @@ class ReplLoop:
         return exit_codes.OK
 
     async def _handle_line(self, line: str) -> CommandOutcome:
-        """Do what a line says; what comes next. Errors are told and the sitting goes on."""
+        """Run a line; an error is shown, and the loop goes on."""
         try:
             return await self._run_line(line)
         except (DataAgentError, CannotWrite, OSError) as error:
             if isinstance(error, OSError):
-                logger.warning("a line came to nothing", exc_info=error)
+                logger.warning("a line failed", exc_info=error)
             self._view.note(explain_line(error).text)
             return CommandOutcome()
 
@@ -115,7 +122,7 @@ class ReplLoop:
         return CommandOutcome(text=await self._ask(outcome.message), is_end=outcome.is_end)
 
     async def _interpret(self, line: str) -> CommandOutcome:
-        """What comes of a command, here or in the shell; any other line is a message."""
+        """Run a command, ours or the shell's; any other line is a message."""
         if line.startswith("!") and not await self._is_directive(line):
             await self._shell(line.removeprefix("!").strip())
             return CommandOutcome()
@@ -126,13 +133,10 @@ class ReplLoop:
         if found is None:
             return await self._skill(line)
         command, rest = found
-        context = CommandContext(
-            self._conversation, self._view, self._commands, self._streams, self._dialogs
-        )
-        return await command.run(context, rest)
+        return await command.run(self._context, rest)
 
     async def _skill(self, line: str) -> CommandOutcome:
-        """Send a line that begins with a skill; say what is near to one that does not."""
+        """Send a line that begins with a skill; suggest a name for any other."""
         names = [each.name for each in (await self._conversation.skills()).known]
         if command_name(line) in names:
             return CommandOutcome(message=line)
@@ -146,7 +150,7 @@ class ReplLoop:
         return is_directive(line) and await self._conversation.model() == "scripted"
 
     async def _shell(self, command: str) -> None:
-        """Run a command of the person's own; its output goes along with the next message."""
+        """Run a shell command; its output is attached to the next message."""
         if not command:
             self._view.note("usage: !COMMAND runs a command in your shell")
             return
@@ -156,10 +160,10 @@ class ReplLoop:
             self._view.note(f"{ended}no output")
             return
         self._conversation.pending_attachments.append(attachment(command, status, output))
-        self._view.note(f"{ended}the output goes along with your next message (/new forgets it)")
+        self._view.note(f"{ended}the output is attached to your next message (/new drops it)")
 
     async def _mentioned_texts(self, message: str) -> list[str]:
-        """What a message names with `@`, to be sent along; a line says what it is."""
+        """What a message names with `@`, to be attached; a line says what it is."""
         if self._mentions is None or "@" not in message:
             return []
         found = await self._mentions.attach(message)
@@ -168,7 +172,7 @@ class ReplLoop:
         return [each.text for each in found]
 
     async def _ask(self, message: str) -> str:
-        """Send a message and show the answer; what is in the line after it."""
+        """Send a message and show the answer; return the text of the next prompt."""
         with self._keyboard.listen_during_turn(self._view.note) as listen_during_turn:
             await self._show_answer(message)
         return "" if listen_during_turn is None else listen_during_turn.text_after(message)
@@ -190,21 +194,21 @@ async def run_repl(
     conversation: Conversation,
     streams: Streams,
     view: View,
-    commands: Iterable[Command],
     mentions: Mentions,
     *,
     home: Path,
+    local: LocalContext | None = None,
     prices: Prices | None = None,
     picks_session: bool = False,
     on_keyboard: Callable[[Keyboard], None] | None = None,
 ) -> int:
-    """Talk until the person leaves; the exit status.
+    """Hold a conversation until the user leaves; return the exit status.
 
-    `picks_session` asks first which conversation to go on with. `on_keyboard` is told of the line,
-    so that others can say something above it.
+    `picks_session` asks first which conversation to continue. `on_keyboard` gets the keyboard, so
+    that others can print above the line.
     """
-    known = builtin_commands(*commands)
-    completer = LineCompleter(known, conversation, mentions)
+    commands = builtin_commands()
+    completer = LineCompleter(commands, conversation, mentions)
     toolbar = toolbar_of(conversation, model=await conversation.model(), prices=prices)
     keyboard = Keyboard(
         open_history(home / "history"),
@@ -216,17 +220,24 @@ async def run_repl(
     if on_keyboard is not None:
         on_keyboard(keyboard)
     dialogs = Dialogs(is_interactive=streams.is_interactive)
+    loop = ReplLoop(
+        conversation,
+        keyboard,
+        view,
+        commands,
+        streams,
+        dialogs=dialogs,
+        mentions=mentions,
+        local=local,
+    )
     view.note(await _greeting(conversation))
     if picks_session:
-        await SESSIONS.run(CommandContext(conversation, view, known, streams, dialogs), "")
+        await loop.choose_session()
     else:
         await show_resumed(conversation, view)
-    return await ReplLoop(
-        conversation, keyboard, view, known, streams, dialogs=dialogs, mentions=mentions
-    ).run()
+    return await loop.run()
 
 
 async def _greeting(conversation: Conversation) -> str:
-    where = conversation.host.address
-    who = await conversation.model()
-    return f"DataAgent · {f'{where} · ' if where else ''}{who} · /help shows the commands"
+    parts = ["DataAgent", conversation.host.address, await conversation.model()]
+    return " · ".join([*(part for part in parts if part), "/help shows the commands"])

@@ -1,10 +1,7 @@
-"""The program's three streams: which of them a person is at, and the view that fits.
+"""The program's three streams, whether a user is at them, and the view that fits.
 
-Tests hand in their own; nothing else in the package touches `sys.stdout`.
-
-Signs of ours that a terminal's encoding lacks, as plain ASCII.
-
-Only where the locale has no UTF-8: what can be encoded stays as it is, other text gets `?`.
+Nothing else in the package touches `sys.stdout`. Where the terminal's encoding is not UTF-8, our
+signs are replaced by ASCII.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
 
 NAME = "dataagent-plain"
-"""What the error handler is called; a stream is told it by `errors=`."""
+"""The name of the error handler, for a stream's `errors=`."""
 _BRAILLE = range(0x2801, 0x2900)
 _SIGNS = {
     **dict.fromkeys("─━", "-"),
@@ -52,13 +49,13 @@ _SIGNS = {
 
 
 def register_ascii_fallback() -> str:
-    """Make the handler known to Python, and give its name."""
+    """Register the error handler with Python and return its name."""
     codecs.register_error(NAME, ascii_fallback)
     return NAME
 
 
 def ascii_fallback(error: UnicodeError) -> tuple[str, int]:
-    """What stands for the characters that could not be encoded, and where to go on."""
+    """The replacement of characters that could not be encoded, and where to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
@@ -71,17 +68,17 @@ def _plain(sign: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Where input comes from and where output goes. `piped` is None when a person types."""
+    """Where input comes from and where output goes. `piped` is None when a user types."""
 
     out: TextIO
     err: TextIO
     piped: BinaryIO | None
     early: EarlyPrompt | None = None
-    """The prompt that is there until a view takes the screen over."""
+    """The prompt that is shown until a view is made."""
 
     @classmethod
     def standard(cls, early: EarlyPrompt | None = None) -> Streams:
-        """The process's own. Characters the terminal's encoding lacks are replaced."""
+        """The process's own streams; characters that the encoding lacks are replaced."""
         signs = register_ascii_fallback()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -92,7 +89,7 @@ class Streams:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether there is a person to ask: keys come from a terminal and the question is seen."""
+        """Whether a user can be asked: keys come from a terminal, questions are shown on one."""
         return self.piped is None and self.err.isatty()
 
     def view(
@@ -103,10 +100,10 @@ class Streams:
         prices: Prices | None = None,
         export: str | None = "dataagent export",
     ) -> View:
-        """JSON lines if asked for, a drawn screen on a capable terminal, plain text otherwise.
+        """JSON lines if requested, a drawn screen on a capable terminal, plain text otherwise.
 
-        One that `is_buffered` shows nothing of the answer before it is over. `export` is the
-        command that writes a kept result to a file, where there is one.
+        A view that `is_buffered` holds the answer back until its end. `export` is the command
+        that writes a stored result to a file, if there is one.
         """
         if self.early is not None:
             self.early.end()
@@ -130,31 +127,31 @@ class Streams:
         return TerminalRenderer(out, err, prices=prices, reflows=reflows(), export=export)
 
     def questions(self) -> Output:
-        """Where a question is drawn: standard error, as standard output may go elsewhere."""
+        """The output for questions: standard error, as standard output may be redirected."""
         from prompt_toolkit.output import create_output
 
         return create_output(stdout=self.err)
 
     def say(self, text: str) -> None:
-        """A line to standard error."""
+        """Write a line to standard error."""
         self.err.write(f"{text}\n")
         self.err.flush()
 
     @property
     def width(self) -> int | None:
-        """How many columns the screen has; None when output goes to a file or pipe."""
+        """The columns of the screen; None when output goes to a file or pipe."""
         try:
             return os.get_terminal_size(self.out.fileno()).columns or None
         except (OSError, ValueError):
             return None
 
     def print(self, text: str) -> None:
-        """Text and a line end to standard output, safe to show."""
+        """Write text and a line end to standard output, safe to show."""
         self.out.write(f"{printable(text)}\n")
         self.out.flush()
 
     def write(self, piece: bytes) -> None:
-        """Data to standard output: as it is into a file or pipe, as safe text on a terminal."""
+        """Write data to standard output: unchanged to a file or pipe, safe text on a terminal."""
         if self.out.isatty():
             self.out.write(printable(piece.decode(errors="replace")))
             self.out.flush()
@@ -164,7 +161,7 @@ class Streams:
         self.out.buffer.flush()
 
     def abandon_out(self) -> None:
-        """Standard output's reader has left: drop what is still to be written to it."""
+        """Drop what is still to be written to standard output, whose reader has left."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.out.fileno())
         os.close(nowhere)

@@ -1,13 +1,4 @@
-"""One turn: a message becomes a run, its events are shown, its questions answered.
-
-Every reader consumes a run in the same way; here the reader is a person. Above stand `headless.py`
-and `repl_loop.py`; below, a `Host`.
-
-`--max-budget`: how much a question may use, as tokens. Pure.
-
-Tokens are written `20000t`. Money is turned into tokens at the dearer of the two prices, so that it
-is never more than was said.
-"""
+"""One turn: a message becomes a run, its events are shown, its approvals answered."""
 
 from __future__ import annotations
 
@@ -41,7 +32,7 @@ if TYPE_CHECKING:
     from dataagent_core.runs.types import Run, RunOptions, StartedRun
 
 
-_LAST_MOMENT_SECONDS = 2.0  # for a message that is under way when Ctrl-C comes
+_LAST_MOMENT_SECONDS = 2.0  # for a message that is being sent when Ctrl-C is pressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class TurnEnd:
 
     @property
     def exit_code(self) -> int:
-        """What a script is told."""
+        """The exit status of the program."""
         if self.is_interrupted:
             return exit_codes.INTERRUPTED
         match self.done.reason:
@@ -69,7 +60,7 @@ class TurnEnd:
 
 @dataclass(frozen=True, slots=True)
 class TurnRules:
-    """What the command line says about every turn. Tools are named by patterns."""
+    """What the command line sets for every turn; tools are named by patterns."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -81,7 +72,7 @@ ChartDisplay = Callable[[ArtifactEvent], Awaitable[None]]
 
 
 class TurnRunner:
-    """Takes turns in one person's sessions, through one view and one handler."""
+    """Runs turns through one view and one handler of approvals."""
 
     def __init__(
         self,
@@ -94,7 +85,7 @@ class TurnRunner:
         show_chart: ChartDisplay | None = None,
         is_interactive: bool = False,
     ) -> None:
-        """In a sitting the mode may change in a run: so its calls ask, and mode auto answers."""
+        """If `is_interactive`, the mode may change in a run: calls ask, and mode auto answers."""
         self._is_interactive = is_interactive
         self._host = host
         self._view = view
@@ -106,11 +97,11 @@ class TurnRunner:
     async def take(
         self, session_id: str, message: str, *, agent: str, model: str | None = None
     ) -> TurnEnd:
-        """Send a message and show its run to the end. Ctrl-C cancels the run.
+        """Send a message and show its run to the end; Ctrl-C cancels the run.
 
         Raises:
             SessionNotFound, SessionBusy, BadInput: the message was not accepted.
-            Stopped: Ctrl-C came before it was.
+            Stopped: Ctrl-C was pressed before it was accepted.
         """
         options = self._options(model)
         return await self._show_run(
@@ -118,7 +109,7 @@ class TurnRunner:
         )
 
     async def compact(self, session_id: str, keep: str, *, model: str | None = None) -> TurnEnd:
-        """Put the older part of a conversation in short and show that.
+        """Summarise the older part of a conversation and show the summary.
 
         Raises:
             SessionBusy: a run is under way.
@@ -173,21 +164,21 @@ class TurnRunner:
                         return TurnEnd(done, interrupts.is_interrupted)
                     case _:
                         pass
-        except BaseException:  # the reader is gone, broken or interrupted twice: so is the run
+        except BaseException:  # no reader: its output failed, or it was interrupted twice
             with suppress(Conflict, NotFound, TimeoutError):
                 await self._host.cancel(run.run_id)
             raise
         finally:
             stopping.cancel()
-        raise RunNotFound(f"Run {run.run_id!r} ended without an end. Ask again.")
+        raise RunNotFound(f"Run {run.run_id!r} ended without a `done` event. Ask again.")
 
     async def _cancel_when(self, interrupts: Interrupts, run_id: str) -> None:
         await interrupts.wait()
-        with suppress(Conflict, NotFound, TimeoutError):  # it ended, or takes its time to end
+        with suppress(Conflict, NotFound, TimeoutError):  # it has ended, or ends slowly
             await self._host.cancel(run_id)
 
     async def _is_approved(self, run: Run, event: AnyEvent) -> bool:
-        """Approve a call that nobody in this sitting wants to be asked about."""
+        """Approve a call that needs no question by the conversation's mode and approvals."""
         if not (self._is_interactive and isinstance(event, HITLRequestEvent)):
             return False
         if not self._handler.approves(event.action):
@@ -197,7 +188,7 @@ class TurnRunner:
         return True
 
     async def _answer(self, run: Run, request: HITLRequestEvent, interrupts: Interrupts) -> None:
-        """Ask until the request expires; what nobody answered, core rejects by itself."""
+        """Ask until the request expires; core rejects an expired request by itself."""
         self._view.pause()
         limit = None if request.expires_at is None else max(request.expires_at - time.time(), 0)
         try:
@@ -212,12 +203,12 @@ class TurnRunner:
             interrupts.interrupt()
             return
         self._view.note(_decision_text(request.action, decision))
-        with suppress(Conflict):  # answered elsewhere, or expired while we were answering
+        with suppress(Conflict):  # answered elsewhere, or expired meanwhile
             await self._host.decide(run.run_id, request.request_id, decision)
 
 
 async def _await_start(starting: Awaitable[StartedRun], interrupts: Interrupts) -> StartedRun:
-    """What was started; a host that does not answer is not waited for after Ctrl-C."""
+    """The started run; after Ctrl-C, a host that does not answer is not awaited."""
     sending = asyncio.ensure_future(starting)
     waiting = asyncio.create_task(interrupts.wait())
     try:
@@ -230,8 +221,8 @@ async def _await_start(starting: Awaitable[StartedRun], interrupts: Interrupts) 
             task.cancel()
         await asyncio.wait({sending})
     raise Stopped(
-        "Stopped before the message was taken; it may have arrived all the same.",
-        details={"hint": "look into the conversation before you ask again."},
+        "Stopped before the message was accepted; it may have arrived.",
+        details={"hint": "check the conversation before you send it again."},
     )
 
 
@@ -249,11 +240,11 @@ def _decision_text(action: ActionRequest, decision: Decision) -> str:
         case "edit":
             return f"  {name}: {'answered' if action.is_question else 'approved as edited'}"
         case "respond":
-            return f"  {name}: not called; the agent goes on"
+            return f"  {name}: not called; the agent continues"
         case "reject":
             pass
     hint = (
-        "\nhint: --auto-approve lets such calls run unasked."
+        "\nhint: --auto-approve runs such calls without asking."
         if decision.message == NO_APPROVER
         else ""
     )
@@ -266,26 +257,26 @@ _MILLION = 1_000_000
 
 
 def max_tokens(amount: str, prices: Prices | None) -> int:
-    """How many tokens an amount stands for.
+    """The tokens of a `--max-budget` in tokens (`20000t`) or money, at the higher of the prices.
 
     Raises:
-        BadInput: it is neither tokens nor money, or no price is set, or it is nothing.
+        BadInput: it is neither tokens nor money, no price is set, or it is less than a token.
     """
     if found := _TOKENS.fullmatch(amount.strip()):
-        return _some(int(re.sub("[_,]", "", found[1])))
+        return _at_least_one(int(re.sub("[_,]", "", found[1])))
     found = _MONEY.fullmatch(amount.strip())
     if found is None:
-        raise BadInput(f"{amount!r} is no budget. Write tokens as 20000t, or money as 0.50.")
-    dearer = 0.0 if prices is None else max(prices.input, prices.output)
-    if dearer <= 0:
+        raise BadInput(f"{amount!r} is not a budget. Write tokens as 20000t, or money as 0.50.")
+    price = 0.0 if prices is None else max(prices.input, prices.output)
+    if price <= 0:
         raise BadInput(
-            "A budget of money needs prices.",
+            "A budget in money needs prices.",
             details={"hint": "set DATAAGENT_PRICE_INPUT and _OUTPUT, or write tokens: 20000t."},
         )
-    return _some(int(float(found[1]) * _MILLION / dearer))
+    return _at_least_one(int(float(found[1]) * _MILLION / price))
 
 
-def _some(tokens: int) -> int:
+def _at_least_one(tokens: int) -> int:
     if tokens < 1:
-        raise BadInput("The budget is nothing: not even one token.")
+        raise BadInput("The budget must be at least one token.")
     return tokens

@@ -1,4 +1,4 @@
-"""A sitting at the terminal on the real core: lines in, commands and answers out."""
+"""A conversation at the terminal on the real core: lines in, commands and answers out."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import asyncio
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dataagent_cli.commands import (
-    builtin_commands,
-    data_commands,
-    init_command,
-    memory_command,
-    with_conversation,
-)
+from dataagent_cli.commands import LocalContext, builtin_commands
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.data.context import DataCommandContext
 from dataagent_cli.hitl import TerminalHITLHandler
@@ -26,6 +21,7 @@ from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.input.mentions import Mentions, tables_of_sources
+from dataagent_cli.mcp.servers import TerminalServers
 from dataagent_cli.repl import ReplLoop
 from dataagent_cli.streams import Streams
 from dataagent_cli.turn import TurnRunner
@@ -72,14 +68,15 @@ async def run_repl(
         handler = TerminalHITLHandler(made.state, is_interactive=False)
         async with asyncio.timeout(WAIT_SECONDS), open_core(Settings()) as core:
             streams = Streams(made.out, made.err, None)
-            desk = DataCommandContext(core.data, "ann", streams)
-            memory = memory_command(core.files.memories, Principal("ann", "user", "terminal"))
-            of_data = with_conversation(data_commands(desk))
-            commands = builtin_commands(memory, init_command(desk), *of_data)
+            data_context = DataCommandContext(core.data, "ann", streams)
+            person = Principal("ann", "user", "terminal")
+            servers = cast("TerminalServers", None)  # no line of these tests uses /mcp
+            local = LocalContext(data_context, core.files.memories, person, servers)
+            commands = builtin_commands()
             host = LocalHost(core, "ann")
             turns = TurnRunner(host, view=view, handler=handler, state=made.state)
             conversation = Conversation(host, turns, agent=None, state=made.state)
-            mentions = Mentions(Path.cwd(), tables_of_sources(desk))
+            mentions = Mentions(Path.cwd(), tables_of_sources(data_context))
             output = DummyOutput()
             keyboard = Keyboard(
                 InMemoryHistory(),
@@ -97,6 +94,7 @@ async def run_repl(
                     is_interactive=can_ask, terminal_input=keys, terminal_output=output
                 ),
                 mentions=mentions,
+                local=local,
             ).run()
             made.sessions = (await core.sessions.list(owner="ann", limit=9, offset=0))[1]
     return made

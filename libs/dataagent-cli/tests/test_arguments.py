@@ -64,7 +64,7 @@ def test_wrong_usage_is_status_2_with_a_hint(
     ("argv", "said"),
     [
         (["sql"], "the following arguments are required: SQL"),
-        (["sql", "SELECT 1", "--limit", "0"], "'0' is no number of rows above zero"),
+        (["sql", "SELECT 1", "--limit", "0"], "'0' is not a number of rows above zero"),
         (["sql", "SELECT 1", "--format", "pdf"], "invalid choice: 'pdf'"),
         (["sources", "add", "shop"], "the following arguments are required: URL|FOLDER"),
         (["sources", "drop", "shop"], "invalid choice: 'drop'"),

@@ -100,7 +100,7 @@ def test_an_error_that_may_pass_invites_another_try() -> None:
 def test_a_call_that_nobody_can_approve_is_rejected(home: Path) -> None:
     outcome = dataagent("-p", WRITE)
     assert outcome.code == 3
-    assert "write_file: rejected. Nobody is at the terminal" in outcome.err
+    assert "write_file: rejected. No one is at the terminal" in outcome.err
     assert "hint: --auto-approve" in outcome.err
     assert not list(home.rglob("note.txt"))
 

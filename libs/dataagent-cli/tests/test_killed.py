@@ -93,7 +93,7 @@ def test_a_call_that_waited_when_the_terminal_was_killed_is_asked_about_again(ho
     first.end()
     second = Terminal("--continue")
     try:
-        second.wait_for("an answer is still under way: it is taken up here")
+        second.wait_for("an answer is still running: it is shown here")
         second.wait_for("Esc stops")
         second.type("y")
         second.wait_for("write_file: approved")

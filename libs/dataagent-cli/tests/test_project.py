@@ -75,13 +75,13 @@ def test_a_conversation_is_held_in_a_folder_that_is_gone(
     here.rmdir()
     terminal = Terminal(program=FROM_NOTHING)
     try:
-        terminal.wait_for("this folder is gone")
+        terminal.wait_for("this folder no longer exists")
         terminal.wait_for("❯")
         terminal.type("!echo about @nothing there\r")
         terminal.wait_for("about @nothing there")
         terminal.wait_for("❯")
         terminal.type("/init\r")
-        terminal.wait_for("error: This folder is gone.")
+        terminal.wait_for("error: This folder no longer exists.")
         terminal.type("/quit\r")
         assert terminal.leave() == 0
     finally:

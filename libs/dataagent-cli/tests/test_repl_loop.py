@@ -73,7 +73,7 @@ async def test_memory_is_seen_and_forgotten() -> None:
             "/memory",
         ]
     )
-    assert repl_run.said.count("nothing is remembered of you") == 2
+    assert repl_run.said.count("nothing is remembered about you") == 2
     assert "agent/AGENTS.md  12 bytes" in repl_run.said
     assert "Prefers tea." in repl_run.said.split("/memory show")[1]
     assert "forgotten: agent" in repl_run.said
@@ -96,10 +96,10 @@ async def test_the_mode_says_who_approves() -> None:
     write = '!tool write_file {"file_path": "/x.txt", "content": "1"}'
     modes = ["/mode auto", write, "/mode plan", write, "/mode manual", write, "/mode", "/mode x"]
     repl_run = await run_repl(modes)
-    assert "mode auto: calls run unasked" in repl_run.said
+    assert "mode auto: calls run without asking" in repl_run.said
     assert repl_run.said.count("plan mode: say what you would do") == 1
     assert repl_run.said.count("write_file: rejected") == 1
-    assert repl_run.said.count("mode manual: calls that may do harm ask first") == 2
+    assert repl_run.said.count("mode manual: risky calls ask you first") == 2
     assert "usage: /mode [manual|auto|plan]" in repl_run.said
     assert repl_run.state.mode == "manual"
 
@@ -107,7 +107,7 @@ async def test_the_mode_says_who_approves() -> None:
 @requirement("R11.3")
 async def test_retry_sends_the_last_message_again() -> None:
     repl_run = await run_repl(["/retry", "!fail recoverable", "/retry", "!echo on we go"])
-    assert "nothing was asked yet" in repl_run.said
+    assert "no message yet" in repl_run.said
     assert repl_run.said.count("hint: /retry sends the message again.") == 2
     assert repl_run.answers == "on we go\n"
 
@@ -115,7 +115,7 @@ async def test_retry_sends_the_last_message_again() -> None:
 async def test_ctrl_c_twice_leaves() -> None:
     repl_run = await run_repl(["/help"], end=CTRL_C + CTRL_C)  # no answer that they would stop
     assert repl_run.code == 0
-    assert "hint: Ctrl-C again, Ctrl-D or /quit leaves." in repl_run.said
+    assert "hint: press Ctrl-C again to quit." in repl_run.said
 
 
 @pytest.mark.parametrize(("waits", "line"), [("context_use", "/context"), ("check", "hello")])
@@ -132,7 +132,7 @@ async def test_ctrl_c_stops_what_a_line_waits_for_and_nothing_else(
     as_ever = getattr(LocalHost, waits)
     monkeypatch.setattr(LocalHost, waits, never)
     repl_run = await run_repl([line, "!echo still here"])
-    assert "error: Stopped; what had begun may be done all the same." in repl_run.said
+    assert "error: Stopped; what had already started may still take effect." in repl_run.said
     assert repl_run.answers == "still here\n"
     assert "hint: continue with: dataagent --resume " in repl_run.said
 
@@ -149,11 +149,11 @@ async def test_what_the_system_refuses_is_told_and_the_conversation_goes_on(
     repl_run = await run_repl(["/context", "!echo still here", "/export conversation no/such.md"])
     assert (
         "error: Cannot use /data/x.db: No space left on device.\n"
-        "hint: make room on the disk, then try again."
+        "hint: free some disk space, then try again."
     ) in repl_run.said
     assert (
         "error: Cannot write no/such.md: No such file or directory.\n"
-        "hint: it has to be a new file, in a folder that you can write to."
+        "hint: name a new file, in a folder that you can write to."
     ) in repl_run.said
     assert repl_run.answers == "still here\n"
     assert "hint: continue with: dataagent --resume " in repl_run.said
@@ -196,6 +196,6 @@ async def test_a_data_command_that_fails_is_told_and_the_conversation_goes_on() 
     assert "usage: /sql " in repl_run.said
     assert "invalid choice: 'drop'" in repl_run.said
     assert "hint: close the quotation mark." in repl_run.said
-    assert "error: No result has been kept yet." in repl_run.said
+    assert "error: No result has been stored yet." in repl_run.said
     assert repl_run.answers == "still here\n"
     assert repl_run.code == 0

@@ -1,11 +1,7 @@
-"""What administrators do, as `client.admin`: accounts, tenants, agents, data sources, the log.
+"""Administration as `client.admin`: accounts, tenants, agents, data sources, the audit log.
 
-Each method is one request and one parser. For an administrator's credential: others get a
-`DeniedError`. MCP servers are administered in `client.mcp.admin`.
-
-Data sources for administrators, as `client.admin.data`: who may read what of which.
-
-Each method is one request and one parser. Reading a source is `client.data`.
+Each method is one request and one parser; callers without the role get a `DeniedError`. MCP servers
+are administered in `client.mcp.admin`.
 """
 
 from __future__ import annotations
@@ -72,7 +68,7 @@ class AdminData:
         """Register a database by its `url`, or a `folder` of files on the server.
 
         Raises:
-            UnavailableError: it does not answer, and is not kept, unless it is not checked.
+            UnavailableError: it does not answer, and so is not registered, if it is checked.
             ConflictError: there is one of that name.
         """
         body = {"name": name, "grants": _grants_body(grants), **settings}
@@ -279,7 +275,7 @@ class TenantAdmin:
         return parse_member(found)
 
     async def remove_user(self, tenant_id: str, user_id: str) -> None:
-        """Let a user no longer belong to it."""
+        """Remove a user from a tenant."""
         await self._http.request(
             "DELETE", child_path(f"{child_path(_TENANTS, tenant_id)}/users", user_id)
         )

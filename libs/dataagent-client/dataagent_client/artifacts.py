@@ -1,7 +1,7 @@
-"""Results and charts that were kept, as `client.artifacts`: pages, files, pandas and Arrow.
+"""Stored results and charts as `client.artifacts`: pages, files, pandas and Arrow.
 
-pandas and Arrow are extras of this package (`dataagent-client[pandas]`, `[arrow]`); the columns
-come with their types, because they come as Parquet.
+pandas and Arrow are extras of this package (`dataagent-client[pandas]`, `[arrow]`); columns have
+their types, because they are sent as Parquet.
 """
 
 from __future__ import annotations

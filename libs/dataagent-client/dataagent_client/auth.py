@@ -1,9 +1,7 @@
-"""Logging in with name and password, as `client.auth`. Keys and tokens need none of it.
+"""Login with name and password as `client.auth`, and API keys as `client.keys`.
 
-A login is a cookie, as a browser has it: the client keeps it, sends it over HTTP and WebSocket, and
-says from which page it comes, as the server asks of cookies (`http.py`).
-
-API keys as `client.keys`: the caller's own; another user's for administrators.
+A login is a cookie, as in a browser: the client stores it, sends it over HTTP and WebSocket, and
+sends the origin that the server requires with cookies. Keys and tokens need no login.
 """
 
 from __future__ import annotations
@@ -106,7 +104,7 @@ class ApiKeyInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewApiKey(ApiKeyInfo):
-    """A key that was just made; nobody can ask for `key` again."""
+    """A new key; `key` is returned only once."""
 
     key: str = field(repr=False)
 

@@ -1,8 +1,7 @@
 """`DataAgentClient`: everything a program does with a DataAgent server.
 
-Thin: each method is one request and one parser. What is difficult stands elsewhere: a stream that
-survives lost connections in `socket_chat.py` and `event_stream.py`, requests in `http.py`, shapes
-in `wire.py` and `models.py`.
+Each method is one request and one parser; `socket_chat.py` and `event_stream.py` read streams that
+survive lost connections.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from dataagent_protocol.events import DoneEvent, HITLRequestEvent
 from dataagent_protocol.hitl import Decision
 
 OnApproval = Callable[[HITLRequestEvent], Awaitable[Decision | None]]
-"""Asked for each call that waits; None leaves the decision to someone else."""
+"""Called for each call that waits for approval; None leaves the decision to someone else."""
 
 
 class DataAgentClient:
@@ -124,7 +123,7 @@ class DataAgentClient:
     ) -> AsyncGenerator[Received]:
         """Ask over a WebSocket; the run's events, ending with its `DoneEvent`.
 
-        A lost connection is taken up again without losing or doubling an event, and without a
+        A lost connection is reopened without losing or doubling an event, and without a
         second run. Leaving the loop early leaves the run going; `cancel_run` stops it. Without a
         `session_id` a new session is opened; its id is in `run(run_id)`.
 
@@ -172,7 +171,7 @@ class DataAgentClient:
         max_tokens: int | None = None,
         client_message_id: str | None = None,
     ) -> models.Accepted:
-        """Send a message and return once it is kept; `run_events` has what comes of it.
+        """Send a message and return once it is stored; `run_events` has the answer.
 
         A fresh UUID begins a session of that id. With the mode `plan` nothing is changed; `deny`
         names tools by patterns. Sent again, as the same message, if the connection fails.
@@ -234,7 +233,7 @@ class DataAgentClient:
         try:
             await self.decide(run_id, request.request_id, decision)
         except ConflictError:
-            return  # someone else was quicker, or the request has expired: the events say which
+            return  # decided elsewhere, or expired: the events say which
 
     # -- watching ---------------------------------------------------------------------------
 
@@ -324,7 +323,7 @@ class DataAgentClient:
         return models.parse_agent(await self._http.request("GET", child_path("agents", agent_id)))
 
     async def agent_choices(self) -> Page[AgentChoice]:
-        """Who can be chosen; told to anyone, without a credential too."""
+        """The agents that can be chosen; no credential is needed."""
         found = await self._http.request("GET", "agents", is_web=True)
         return models.parse_page(found, models.parse_choice)
 
@@ -372,7 +371,7 @@ class DataAgentClient:
         return models.parse_health(await self._http.request("GET", "health/live"))
 
     async def ready(self) -> Readiness:
-        """Whether it can take work: asked until it can, or `UnavailableError` says why not."""
+        """The server's readiness, retried until it is ready; `UnavailableError` says why not."""
         return models.parse_readiness(await self._http.request("GET", "health/ready"))
 
 

@@ -1,14 +1,8 @@
-"""Conversations as `client.conversations`: sessions as the web app lists them, by title.
+"""Conversations as `client.conversations`: listed by title, with messages and their events.
 
-A conversation's id is its session's; `thread_id` is what the model's memory goes by. Each method is
-one request and one parser, but for the web app's chat: its events are read by `web_events.py`.
-
-What was said in a conversation, with what was seen of it live. Parsing is pure.
-
-Events of the web app's own chat, which has other names for some, as core's events. Pure.
-
-The server's `api/web/chat.py` the other way round: `text_delta` is `text`, `tool_call_start`
-is `tool_call`, `tool_call_result` is `tool_result`. They come without the time they were made.
+A conversation's id is its session's; `thread_id` identifies the model's memory. The web app's chat
+has other names for some events (`text_delta` for `text`), which are translated here; its events
+have no timestamp.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Data sources and statements over them, as `client.data`. What administrators do is in `admin`.
+"""Data sources, their tables, and statements over them, as `client.data`.
 
-Statements are not repeated by themselves: a lost answer is an error, the statement may have run.
-`as_user` shows an administrator what that user would see.
-
-Data sources, what they hold, and results that were kept. Shapes and their parsers.
-
-A cell is a JSON value; decimals and integers beyond 2^53 are text.
+Statements are not repeated: a lost answer is an error, and the statement may have run. `as_user`
+shows an administrator what that user would see. A cell is a JSON value; decimals and integers
+beyond 2^53 are text.
 """
 
 from __future__ import annotations
@@ -75,7 +72,7 @@ class SourceSettings(TypedDict, total=False):
     """What can be said of a source; what is left out stays as it is, or is the default."""
 
     url: str
-    """SQLAlchemy's form, password included; it is kept encrypted and never shown."""
+    """SQLAlchemy's form with the password; it is stored encrypted and never returned."""
     folder: str
     """Of files on the server, in place of an address."""
     description: str
@@ -221,7 +218,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactInfo:
-    """A result that was kept, or a chart made from one."""
+    """A stored result, or a chart made from one."""
 
     artifact_id: str
     kind: str
@@ -249,7 +246,7 @@ class RowsPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactDetail(ArtifactInfo):
-    """An artefact with what it rests on; `page` if rows were asked for, `spec` of a chart."""
+    """An artefact with its receipt; `page` if rows were requested, `spec` of a chart."""
 
     columns: tuple[ResultColumn, ...]
     receipt: Receipt | None
@@ -386,7 +383,7 @@ class DataCalls:
         """What would run, without running it.
 
         Raises:
-            ApiError: the statement may not run, or names what is not there.
+            ApiError: the statement is refused, or names something unknown.
         """
         path, params = f"{child_path(_ALL, source_id)}/check", {"as_user": as_user}
         found = await self._http.request(
@@ -415,10 +412,10 @@ class DataCalls:
         return parse_query(found)
 
     async def rows(self, artifact_id: str, *, most: int | None = None) -> Rows:
-        """The rows of a table that was kept; no more than `most`, if that is given.
+        """The rows of a stored table; at most `most`, if it is given.
 
         Raises:
-            NotFoundError: there is no such artefact of the caller's, or no longer.
+            NotFoundError: the caller has no such artefact, or it has expired.
         """
         columns: tuple[str, ...] = ()
         rows: list[list[Any]] = []

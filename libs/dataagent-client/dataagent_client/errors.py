@@ -5,13 +5,13 @@
         ├── ConnectionFailed            no answer, or the connection was lost too often
         │   └── TimedOut                no answer in time
         ├── ProtocolError               the server said something this client cannot read
-        ├── EventsLost                  the server no longer has some of the events asked for
+        ├── EventsLost                  the server no longer has some of the requested events
         ├── NotInstalled                an extra of this package is needed
         └── ApiError                    the server answered with an error
             ├── InvalidError            422, 400: what was sent cannot be understood
             ├── NotAuthenticatedError   401
             ├── DeniedError             403: known, and may not
-            ├── NotFoundError           404: not there, or not yours
+            ├── NotFoundError           404: it does not exist, or is another user's
             ├── ConflictError           409: busy, already decided
             ├── LimitError              429, 413, with `retry_after`
             ├── QueryError              422, 504: the database refused the statement, or was slow
@@ -40,14 +40,14 @@ class ClientError(DataAgentError):
 
 
 class ConnectionFailed(ClientError):
-    """The server cannot be reached, or the connection was lost and could not be taken up again."""
+    """The server cannot be reached, or the connection was lost and could not be reopened."""
 
     code = "connection_failed"
     recoverable = True
 
 
 class TimedOut(ConnectionFailed):
-    """The server did not answer in time; what was asked may have been done."""
+    """The server did not answer in time; the request may have been carried out."""
 
     code = "timed_out"
 
@@ -65,7 +65,7 @@ class ProtocolError(ClientError):
 
 
 class EventsLost(ClientError):
-    """Events between `first_seq` and `last_seq` are gone; `snapshot` is what the server kept."""
+    """Events from `first_seq` to `last_seq` are gone; `snapshot` is what the server has instead."""
 
     code = "events_lost"
 
@@ -136,7 +136,7 @@ class UnavailableError(ApiError):
 
 
 class FailedError(ApiError):
-    """The server failed, or what it asked: a model, a tool."""
+    """The server failed, or a model or tool that it used."""
 
 
 _BY_STATUS: dict[int, type[ApiError]] = {
@@ -181,7 +181,7 @@ def _kind(status: int, error_code: str | None) -> type[ApiError]:
 
 
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error an HTTP answer stands for, from the server itself or from a proxy before it."""
+    """The error of an HTTP response, from the server itself or from a proxy before it."""
     envelope = _envelope(body)
     message = envelope.get("message")
     code = envelope.get("error_code")
@@ -207,7 +207,7 @@ def _default_message(status: int, location: str | None) -> str:
 
 
 def error_from_frame(error_code: str, message: str) -> ApiError:
-    """The error a WebSocket `error` message stands for."""
+    """The error of a WebSocket `error` message."""
     status = _status_by_code().get(error_code)
     kind = ApiError if status is None else _kind(status, error_code)
     return kind(message, status=status or 400, error_code=error_code)
@@ -221,7 +221,7 @@ def stream_error(data: str) -> ApiError:
 
 
 def error_from_close(code: int, reason: str) -> ApiError | None:
-    """The error a WebSocket close code stands for; None for a connection that was just lost."""
+    """The error of a WebSocket close code; None for a connection that was just lost."""
     status = _STATUS_BY_CLOSE.get(code)
     if status is None:
         return None

@@ -1,12 +1,9 @@
-"""A session's or a run's events over SSE, taken up again where the connection was lost.
+"""The events of a session or a run over SSE, resumed after a lost connection.
 
 Each message's `id` is its `seq`; a reconnect sends the last one as `Last-Event-ID`. A message that
-starts a run is sent again as the same message: the server knows it by its `client_message_id`.
-
-Server-sent events from bytes. Pure: feed it what arrives, take the messages that are whole.
-
-Follows the WHATWG rules that matter to a client: CR, LF and CRLF end lines, `data` lines are joined
-by newlines, comments keep the connection alive, an `id` with NUL is ignored.
+starts a run is sent again as the same message: the server recognises its `client_message_id`. The
+parser follows the WHATWG rules that matter to a client: CR, LF and CRLF end lines, `data` lines are
+joined by newlines, comments are ignored, and so is an `id` with NUL.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ class SseMessage:
 
 
 class SseParser:
-    """Turns a stream of bytes, cut anywhere, into messages."""
+    """Parses server-sent events from a stream of bytes, cut anywhere."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
@@ -91,21 +88,21 @@ class RunLookup(Protocol):
     """Runs by their ids: the client."""
 
     async def run(self, run_id: str) -> RunInfo:
-        """How it is."""
+        """A run's status."""
         ...
 
     def run_events(self, run_id: str) -> AsyncGenerator[Received]:
-        """All it said, to its end."""
+        """A run's events to its end."""
         ...
 
 
 async def has_ended(runs: RunLookup, run_id: str) -> bool:
-    """Whether a run is over."""
+    """Whether a run has ended."""
     return (await runs.run(run_id)).status in _ENDED
 
 
 async def has_ended_by(runs: RunLookup, run_id: str, seq: int) -> bool:
-    """Whether a run's last event is this one, or came before it."""
+    """Whether a run has ended, with no event after this one."""
     if not await has_ended(runs, run_id):
         return False
     async with aclosing(runs.run_events(run_id)) as items:
@@ -114,10 +111,10 @@ async def has_ended_by(runs: RunLookup, run_id: str, seq: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """Where events come from. A `message` starts the run they are of, or is known already.
+    """A stream of events. A `message` starts its run, or is recognised as sent before.
 
-    `frame` reads what is sent there. `is_over` is asked when it ended and nothing came: was there
-    nothing more? Without it, more is always awaited.
+    `frame` parses its messages. `is_over` tells whether a stream that ended without an event has no
+    more to come; without it, more is always awaited.
     """
 
     path: str
@@ -159,7 +156,7 @@ class EventReader:
             await self._pause(problem)
 
     async def _is_at_end(self) -> bool:
-        """A stream ended; whether that was all. After an event of its own the end still comes."""
+        """Whether a stream that ended is complete; after an event, `done` is still to come."""
         if self._source.is_over is None or self._cursor != self._after:
             return False
         return await self._source.is_over()

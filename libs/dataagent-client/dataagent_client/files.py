@@ -1,6 +1,6 @@
-"""The caller's files as `client.files`: those uploaded and those that tools made.
+"""The caller's files as `client.files`: uploads, and files that tools made.
 
-What is sent and what is received is streamed: no file is held in memory unless it is asked for so.
+Content is streamed in both directions; no file is held in memory unless its bytes are requested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataagent_client.parsing import make_parser
 
 _ALL = "files"
 Content = bytes | Path | IO[bytes]
-"""What can be sent: bytes, the path of a file, or a file that is open for reading."""
+"""What can be uploaded: bytes, the path of a file, or a file that is open for reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ async def open_content(content: Content, filename: str | None = None) -> AsyncGe
 
 async def save(chunks: AsyncGenerator[bytes], target: Path) -> Path:
     """Write what arrives beside the target, and put it in its place when it is whole."""
-    partial = target.with_name(f".{uuid4().hex}.part")  # nobody else's, whatever lies there
+    partial = target.with_name(f".{uuid4().hex}.part")  # a name of its own
     try:
         async with aclosing(chunks):
             with await asyncio.to_thread(partial.open, "xb") as file:

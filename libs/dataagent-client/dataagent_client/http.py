@@ -1,8 +1,6 @@
-"""Requests to the REST door, and their errors. Repeats only what is safe to send twice.
+"""Requests to the REST API, their retries and errors; httpx's exceptions are translated here.
 
-The one place where httpx's exceptions become ours. What answers mean is `models.py`'s business.
-
-How long to wait before trying again. Pure, but for the dice.
+Only requests that are safe to send twice are repeated.
 """
 
 from __future__ import annotations
@@ -115,7 +113,7 @@ class Http:
         has_time: bool = False,
         is_web: bool = False,
     ) -> Any:
-        """The answer's JSON, None for an empty one. `is_web` asks at the web app's door.
+        """The response's JSON, None for an empty one. `is_web` uses the web app's API.
 
         `is_repeatable` says that sending it twice does no harm (by default only for GET); such a
         request is sent again when the connection fails or the server is not available. With

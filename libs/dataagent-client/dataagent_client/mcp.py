@@ -1,11 +1,7 @@
-"""MCP servers as `client.mcp`: a user's own; below `admin` what administrators do.
+"""MCP servers as `client.mcp`: a user's own, and below `admin` those of an administrator.
 
-Each method is one request and one parser (`mcp_models.py`). Only questions are repeated when the
-connection fails: a lost answer to anything else is an error, and it may have been done.
-
-MCP servers, tools, allow-lists and calls, as the server shows them. Shapes and their parsers.
-
-Secrets never come back: `env` and `headers` have the names, with dots for values.
+Only reads are repeated when the connection fails: after a lost answer a change may have been made.
+Secrets are never returned: `env` and `headers` have the names, with dots for values.
 """
 
 from __future__ import annotations
@@ -130,7 +126,7 @@ class McpTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueTool:
-    """A tool as its server describes it, and as it stands in the catalogue."""
+    """A tool as its server describes it, with its state in the catalogue."""
 
     id: int
     server_id: str
@@ -385,7 +381,7 @@ class McpAdmin:
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 
     async def disable(self, server_id: str) -> SharedMcpServer:
-        """Let nobody use a server; what it is stays known."""
+        """Disable a server for everyone; its registration stays."""
         path = f"{child_path(_SERVERS, server_id)}/disable"
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 
@@ -513,7 +509,7 @@ class McpTemplates:
         self._http = http
 
     async def list(self) -> Page[McpTemplate]:
-        """All templates; the command is told to administrators."""
+        """All templates; the command is visible to administrators."""
         return parse_page(await self._http.request("GET", _TEMPLATES), parse_template)
 
     async def create(

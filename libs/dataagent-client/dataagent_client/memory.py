@@ -1,4 +1,4 @@
-"""What agents remember of a user, as `client.memory`. Each method is one request and one parser."""
+"""What agents remember about a user, as `client.memory`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What the REST door answers, as dataclasses. Parsing is pure; unknown fields are ignored.
-
-What a server has to offer: agents, tools, and what was used. Shapes and their parsers.
-
-Tenants, the audit log and the server's state, as administrators see them. Shapes, parsers.
-"""
+"""The answers of the REST API as dataclasses; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -102,7 +97,7 @@ class ChatResult:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A message that is kept; its run has begun."""
+    """A stored message, whose run has started."""
 
     session_id: str
     run_id: str
@@ -111,7 +106,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """A run that was told to stop."""
+    """A run that is being cancelled."""
 
     session_id: str
     run_id: str
@@ -208,7 +203,7 @@ def _health(data: JsonDict) -> Health:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """Who can answer. The prompt is told to administrators."""
+    """An agent; its prompt is visible to administrators."""
 
     agent_id: str = json_field("id")
     name: str
@@ -243,7 +238,7 @@ class AgentChanged(AgentInfo):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChoice:
-    """Who can be chosen, as it is told to anyone."""
+    """An agent that can be chosen, as anyone may see it."""
 
     agent_id: str = json_field("id")
     name: str
@@ -283,7 +278,7 @@ class DayUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """The server. The model's name is told to who is known."""
+    """The server; the model's name is visible to authenticated callers."""
 
     version: str
     model: str | None

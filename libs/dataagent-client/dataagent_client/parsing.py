@@ -1,8 +1,7 @@
-"""JSON of the server as dataclasses, by their annotations. Pure; unknown fields are ignored.
+"""JSON of the server as dataclasses, by their annotations; unknown fields are ignored.
 
-A field is read from the key of its name, or from the one `json_field` says; one with a default may
-be missing. What does not fit is a `ProtocolError`, never an object with holes. Above: the modules
-that say which shapes there are.
+A field is read from the key of its name, or from the one `json_field` names; a field with a default
+may be missing. A shape that does not fit is a `ProtocolError`, never an object with holes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _UNIONS = (types.UnionType, typing.Union)
 
 
 def json_field(key: str) -> Any:  # what `dataclasses.field` gives has the type of the field
-    """A field that the server calls something else."""
+    """A field that has another name in the server's JSON."""
     return dataclasses.field(metadata={_KEY: key})
 
 

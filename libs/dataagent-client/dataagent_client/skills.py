@@ -1,4 +1,4 @@
-"""Skills as `client.skills`: what can be put before a task. Each method is one request."""
+"""Skills as `client.skills`: instructions that a user puts before a task."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _detail = make_parser(SkillDetail, "skill")
 
 
 class SkillCalls:
-    """What the caller can choose from; their own to be kept and deleted."""
+    """The skills of the caller: lists all, stores and deletes their own."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -71,7 +71,7 @@ class SkillCalls:
         return _detail(await self._http.request("GET", path, params=params, is_web=True))
 
     async def put(self, name: str, content: str) -> SkillInfo:
-        """Keep a skill of the caller's own, which nobody else sees; `content` is a SKILL.md."""
+        """Store a skill that only the caller sees; `content` is a SKILL.md."""
         path = child_path(_ALL, name)
         body = {"content": content}
         found = await self._http.request("PUT", path, body=body, is_web=True, is_repeatable=True)

@@ -1,10 +1,9 @@
-"""One message over a WebSocket, its events to the end, whatever happens to the connection.
+"""One message over a WebSocket, and its events to the end, across lost connections.
 
-A lost connection is opened again with `?after=` the last event seen. Until the server has
-acknowledged the message it is sent again with the same `client_message_id`, which the server takes
-as the same message: a lost acknowledgement never makes a second run. A message that another chat
-has sent before has a run that began before this connection: that is read from its own beginning.
-Shapes are in `wire.py`.
+A lost connection is opened again with `?after=` and the last event seen. Until the server has
+acknowledged the message it is sent again with the same `client_message_id`, so that a lost
+acknowledgement never starts a second run. The run of a message that was sent before is read from
+its beginning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the server says over WebSocket and SSE, as typed values. Pure functions.
+"""The server's messages over WebSocket and SSE as typed values, and the client's own.
 
-Events of a run carry `seq` and `run_id`; everything else is about the connection. A kind of event
-that this version does not know is kept as `UnknownFrame`, so that an older client can read on.
+Events of a run have a `seq` and a `run_id`; other messages are about the connection. An event of an
+unknown type becomes an `UnknownFrame`, so that an older client can read on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class ConnectedFrame:
-    """The handshake: where the session's events are, and whether a run is active."""
+    """The handshake: the session's last `seq`, and the active run if there is one."""
 
     session_id: str
     last_seq: int
@@ -37,7 +37,7 @@ class ConnectedFrame:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFrame:
-    """A message was committed and is a run now."""
+    """A message was stored, and its run has started."""
 
     run_id: str
     message_id: str | None
@@ -62,7 +62,7 @@ class GapFrame:
 
 @dataclass(frozen=True, slots=True)
 class UnknownFrame:
-    """Anything else: `pong`, `mcp_changed`, or an event of a newer server (then with its `seq`)."""
+    """Any other message: `pong`, `mcp_changed`, or an event of a newer server, with its `seq`."""
 
     event_type: str
     seq: int | None
@@ -93,7 +93,7 @@ def parse_frame(raw: str | bytes) -> Frame:
 
 
 def received_from(message: dict[str, Any]) -> Received | UnknownFrame:
-    """A numbered event that is parsed JSON already.
+    """A numbered event from parsed JSON.
 
     Raises:
         KeyError: it has no `seq`, `run_id` or `event_type`.
@@ -135,25 +135,25 @@ def _run_id(active_run: object) -> str | None:
 
 
 def client_frame(kind: str, payload: dict[str, Any]) -> str:
-    """A message to the server; what is None is left out."""
+    """A message to the server; fields that are None are left out."""
     given = {name: value for name, value in payload.items() if value is not None}
     return encode_body({"type": kind, "payload": given}).decode()
 
 
 def encode_body(body: dict[str, Any]) -> bytes:
-    """What is sent, as JSON.
+    """A request's body as JSON.
 
     Raises:
-        ClientError: it cannot be: half of a character in a text, or an object that is no JSON.
+        ClientError: it has half of a character in a text, or an object that JSON cannot have.
     """
     try:
         return orjson.dumps(body)
     except TypeError as error:
-        raise ClientError(f"What is to be sent cannot be JSON: {error}.") from error
+        raise ClientError(f"The request cannot be written as JSON: {error}.") from error
 
 
 def socket_url(base_url: str, session_id: str, *, after: int | None) -> str:
-    """Where a session's WebSocket is, below `base_url`."""
+    """The address of a session's WebSocket, below `base_url`."""
     parts = urlsplit(base_url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     path = f"{parts.path.rstrip('/')}/ws/chat/{quote(session_id, safe='')}"

@@ -121,7 +121,7 @@ class Invalid(DataAgentError):
 
 
 class NotFound(DataAgentError):
-    """There is no such thing, or it is not the caller's to see."""
+    """It does not exist, or the caller may not see it."""
 
     code = "not_found"
 
@@ -133,13 +133,13 @@ class NotAuthenticated(DataAgentError):
 
 
 class Denied(DataAgentError):
-    """The caller is known and may not do this."""
+    """The caller is authenticated, but may not do this."""
 
     code = "denied"
 
 
 class Conflict(DataAgentError):
-    """The request is fine but does not fit the present state."""
+    """The request is valid, but not in the present state."""
 
     code = "conflict"
 
@@ -162,7 +162,7 @@ class LimitReached(DataAgentError):
 
 
 class Unavailable(DataAgentError):
-    """Something outside does not answer; trying again may help."""
+    """An outside system does not answer; trying again may help."""
 
     code = "unavailable"
     recoverable = True
@@ -181,19 +181,19 @@ class ModelRefused(DataAgentError):
 
 
 class ToolFailed(DataAgentError):
-    """A tool could not do its work; the message is fit for the model to read."""
+    """A tool failed; the message is for the model."""
 
     code = "tool_failed"
 
 
 class Misconfigured(DataAgentError):
-    """A setting is missing or makes no sense; the message says which and what to set."""
+    """A setting is missing or invalid; the message says which and what to set."""
 
     code = "misconfigured"
 
 
 class BadInput(Invalid):
-    """A value is out of its bounds or has characters that cannot be stored."""
+    """A value is out of bounds, or has characters that cannot be stored."""
 
     code = "bad_input"
 
@@ -217,7 +217,7 @@ class QueryRefused(Invalid):
 
 
 class UnknownName(Invalid):
-    """A statement names a table or column that is not there. `details["nearest"]` may help."""
+    """A statement names an unknown table or column. `details["nearest"]` may help."""
 
     code = "unknown_name"
 
@@ -229,7 +229,7 @@ class BadChart(Invalid):
 
 
 class BadFile(Invalid):
-    """A file is of a kind that is not taken, or is not what its name says."""
+    """A file is of a kind that is not accepted, or is not what its name says."""
 
     code = "bad_file"
 
@@ -311,13 +311,13 @@ class ToolNotFound(NotFound):
 
 
 class WrongLogin(NotAuthenticated):
-    """No active account has this name and this password; which of them is wrong is not said."""
+    """No active account has this name and password; the message does not say which is wrong."""
 
     code = "wrong_login"
 
 
 class NotYours(Denied):
-    """The thing belongs to another user."""
+    """It belongs to another user."""
 
     code = "not_yours"
 
@@ -335,19 +335,19 @@ class HostNotAllowed(Denied):
 
 
 class DataDenied(Denied):
-    """A policy keeps this reader from a table or column. Says nothing about what is there."""
+    """A policy denies this reader a table or column; the message reveals nothing of it."""
 
     code = "data_denied"
 
 
 class WrongPassword(Denied):
-    """The present password, asked for again before a change, is not right."""
+    """The present password, required before a change, is wrong."""
 
     code = "wrong_password"
 
 
 class AgentDisabled(Denied):
-    """The agent is switched off for the caller's tenant."""
+    """The agent is disabled for the caller's tenant."""
 
     code = "agent_disabled"
 
@@ -359,7 +359,7 @@ class ToolNotAllowed(Denied):
 
 
 class ServerNotAllowed(Denied):
-    """A policy keeps this MCP server from being registered or started; the message says which."""
+    """A policy denies registering or starting this MCP server; the message says which."""
 
     code = "mcp_server_not_allowed"
 
@@ -371,7 +371,7 @@ class SessionBusy(Conflict):
 
 
 class AlreadyDecided(Conflict):
-    """The approval request has another answer already, or its run has ended."""
+    """The approval request has another decision already, or its run has ended."""
 
     code = "already_decided"
 
@@ -389,7 +389,7 @@ class OwnAccount(Conflict):
 
 
 class LastAdmin(Conflict):
-    """Nobody could administer any more: this is the last active administrator."""
+    """The last active administrator must stay one."""
 
     code = "last_admin"
 
@@ -401,7 +401,7 @@ class AgentBusy(Conflict):
 
 
 class QuotaExceeded(LimitReached):
-    """The workspace has no room for the write."""
+    """The workspace has not enough space for the write."""
 
     code = "quota_exceeded"
 
@@ -414,7 +414,7 @@ class UploadTooLarge(LimitReached):
 
 
 class TooManyConnections(LimitReached):
-    """The server holds as many sockets as it may."""
+    """The server has as many open sockets as allowed."""
 
     code = "too_many_connections"
 
@@ -426,25 +426,25 @@ class TooManyLogins(LimitReached):
 
 
 class TenantLimit(LimitReached):
-    """The tenant has as much of something as it may. `details` has `what`, `limit` and `used`."""
+    """A limit of the tenant is reached. `details` has `what`, `limit` and `used`."""
 
     code = "tenant_limit"
 
 
 class UserLimit(LimitReached):
-    """A user has as much of something as one may. `details` has `what`, `limit` and `used`."""
+    """A limit of the user is reached. `details` has `what`, `limit` and `used`."""
 
     code = "user_limit"
 
 
 class TooManyRuns(LimitReached):
-    """The user has as many runs under way as allowed."""
+    """The user has as many active runs as allowed."""
 
     code = "too_many_runs"
 
 
 class QueueFull(LimitReached):
-    """As many runs wait for a worker as may wait."""
+    """The queue of runs has reached its limit."""
 
     code = "queue_full"
 
@@ -462,7 +462,7 @@ class BudgetExhausted(LimitReached):
 
 
 class TooManySandboxes(LimitReached):
-    """As many sandboxes run code as may. `details` has `limit` and `waiting`."""
+    """As many sandboxes run as allowed. `details` has `limit` and `waiting`."""
 
     code = "too_many_sandboxes"
 
@@ -498,13 +498,13 @@ class SourceUnavailable(Unavailable):
 
 
 class SandboxUnavailable(Unavailable):
-    """No wall can be built around code here, so none is run; the message says why."""
+    """Code cannot be isolated here, so none is run; the message says why."""
 
     code = "sandbox_unavailable"
 
 
 class SandboxGone(Unavailable):
-    """A sandbox ended while it was used; the next call gets a new one."""
+    """A sandbox ended while it was in use; the next call gets a new one."""
 
     code = "sandbox_gone"
 

@@ -62,9 +62,9 @@ JsonDict = dict[str, Any]  # JSON object whose shape belongs to a tool or a mode
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionEvent:
-    """Base of all events. Only the subclasses below are ever made.
+    """Base of all events; only the subclasses below are instantiated.
 
-    `event_type` belongs to the class. It may be passed all the same, and must then be the class's.
+    `event_type` is fixed for each class; if it is passed, it must be that one.
     """
 
     event_type: EventType
@@ -80,13 +80,13 @@ class ExecutionEvent:
     def to_dict(self) -> JsonDict:
         """Flat JSON form: `event_type`, `timestamp` and the event's own fields.
 
-        What `json.dumps` cannot write (a path, a set) is the nearest that it can.
+        A value that `json.dumps` cannot write (a path, a set) becomes the nearest that it can.
         """
         flat = {"event_type": self.event_type, "timestamp": self.timestamp, **self.data()}
         return {name: _writable(value) for name, value in flat.items()}
 
     def data(self) -> JsonDict:
-        """The event's own fields, as they stand under `data` on the wire."""
+        """The event's own fields, as under `data` on the wire."""
         return {name: getattr(self, name) for name in _own_fields(type(self))}
 
 
@@ -101,8 +101,8 @@ def _own_fields(kind: type[ExecutionEvent]) -> tuple[str, ...]:
     return names
 
 
-def _writable(value: Any) -> Any:  # whatever a model or a tool gave
-    """The value as `json.dumps` takes it; equal to it, if it takes it as it is."""
+def _writable(value: Any) -> Any:  # from a model or a tool
+    """The value as `json.dumps` accepts it; unchanged if it accepts it."""
     match value:
         case str() | int() | float() | None:
             return value
@@ -174,7 +174,7 @@ class ToolCallEvent(ExecutionEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResultEvent(ExecutionEvent):
-    """A tool has ended, well or badly."""
+    """A tool has ended, with a result or a failure."""
 
     event_type: Literal["tool_result"] = "tool_result"
     tool_call_id: str
@@ -194,7 +194,7 @@ class HITLRequestEvent(ExecutionEvent):
     expires_at: float | None = None
 
     def data(self) -> JsonDict:
-        """As the base, with the action as a plain object; its id stands there if it is another."""
+        """As the base, with the action as a plain object; with its id if that is another."""
         action = self.action.to_dict()
         if self.action.request_id != self.request_id:
             action["request_id"] = self.action.request_id
@@ -208,7 +208,7 @@ class HITLRequestEvent(ExecutionEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class TodoUpdateEvent(ExecutionEvent):
-    """The agent's plan, whole, after a change."""
+    """The agent's whole plan, after a change."""
 
     event_type: Literal["todo_update"] = "todo_update"
     todos: list[JsonDict]
@@ -320,10 +320,10 @@ def _restore_request(values: dict[str, Any]) -> None:
 
 
 def event_to_wire(event: AnyEvent, *, seq: int, run_id: str) -> bytes:
-    """The message every reader gets: `{event_type, data, timestamp, seq, run_id}` as JSON.
+    """The message every reader receives: `{event_type, data, timestamp, seq, run_id}` as JSON.
 
-    Text that no JSON can carry (lone surrogates) is replaced, so that one bad character of a
-    model or tool cannot stop an answer from being kept.
+    Text that JSON cannot have (lone surrogates) is replaced, so that one bad character of a model
+    or tool cannot prevent an answer from being stored.
     """
     message = {
         "event_type": event.event_type,
@@ -339,7 +339,7 @@ def event_to_wire(event: AnyEvent, *, seq: int, run_id: str) -> bytes:
 
 
 def _storable(value: Any) -> Any:
-    """The nearest value JSON can carry: bad text repaired, other objects as text."""
+    """The nearest JSON value: bad text repaired, other objects as text."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")

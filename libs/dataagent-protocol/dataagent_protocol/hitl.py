@@ -35,7 +35,7 @@ __all__ = [
 DecisionType = Literal["approve", "reject", "edit", "respond"]
 ALL_DECISIONS: tuple[DecisionType, ...] = get_args(DecisionType)
 IN_CALL = "ask-"
-"""How the id of a request begins that comes from inside a call."""
+"""The prefix of a request's id that comes from inside a call."""
 
 
 class _Readable:
@@ -77,7 +77,7 @@ class ActionRequest(_Readable):
 
     @property
     def is_question(self) -> bool:
-        """Whether somebody asks for input in the middle of a call: a form, not an approval."""
+        """Whether a running call asks for input: a form, not an approval."""
         return self.request_id.startswith(IN_CALL)
 
     @property
@@ -86,7 +86,7 @@ class ActionRequest(_Readable):
         return None if self.is_question else kind_of(self.name, self.args)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a person is shown (the id travels beside it), and the call's kind."""
+        """JSON form without the id, which is sent beside it, and with the call's kind."""
         out = {"name": self.name, "args": self.args, "description": self.description}
         more = {"args_schema": self.args_schema, "diff": self.diff, "kind": self.kind}
         return {**out, **{name: value for name, value in more.items() if value is not None}}
@@ -134,21 +134,21 @@ class Decision(_Readable):
 
     @classmethod
     def of(cls, answer: Decision | Mapping[str, Any]) -> Decision:
-        """What a handler answered, which may be a plain dictionary.
+        """A handler's answer as a decision; it may be a plain dictionary.
 
         Raises:
             BadDecision: it is neither, or as `from_dict`.
         """
         if isinstance(answer, Decision):
             return answer
-        # somebody else's handler
+        # an embedder's handler may be untyped
         if not isinstance(answer, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadDecision(f"A handler answers with a Decision, not {type(answer).__name__}.")
         return cls.from_dict(answer)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Decision:
-        """Parse an answer from outside.
+        """Parse a decision.
 
         Raises:
             BadDecision: the type is unknown, or an edit lacks its action.
@@ -177,7 +177,7 @@ def _edited(action: object, kind: DecisionType) -> EditedAction | None:
 
 
 class HITLHandler(Protocol):
-    """Asks a person for a decision: the one call a run makes to whoever started it."""
+    """Asks a person for a decision; a run calls the handler of its caller."""
 
     async def request_approval(
         self, action_request: ActionRequest, session_id: str

@@ -1,7 +1,6 @@
 """Draws one turn: the question, then the blocks of its answer.
 
-Only draws: what is shown is decided in `blocks.py`, and a decision is handed to who asked for it.
-Rows and charts are fetched once and kept. Above: `chat_tab.py`.
+`blocks.py` decides what is shown. Rows and charts are fetched once and cached.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def _draw_inside(block: MarkdownBlock | CodeBlock) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=100)
 def _columns(_client: SyncDataAgentClient, server_url: str, artifact_id: str) -> Columns:
-    """A table's columns; a result never changes, so they are asked for once."""
+    """A table's columns; a result never changes, so they are fetched once."""
     del server_url  # tells servers apart
     return columns_of(_client.data.rows(artifact_id, most=MOST_ROWS))
 
@@ -149,7 +148,7 @@ def _draw_chart(server: Server, artifact_id: str, title: str) -> None:
 
 
 def _draw_file(server: Server, file: FileBlock) -> None:
-    """A file to download; it is fetched when somebody wants it."""
+    """A file to download; it is fetched on demand."""
     st.download_button(
         escape_markdown(file.text),
         lambda: server.client.files.read(file.file_id),

@@ -1,7 +1,4 @@
-"""The demo's page: where it is connected to, and two tabs. Run by `streamlit run`.
-
-Only lays out; the tabs are `chat_tab.py` and `mcp_tab.py`.
-"""
+"""The demo's page: the connection, and two tabs. Run by `streamlit run`."""
 
 from __future__ import annotations
 

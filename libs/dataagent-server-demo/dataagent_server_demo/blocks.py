@@ -1,11 +1,7 @@
-"""What a turn shows: its parts as blocks that a page draws one after another. Pure.
+"""A turn as blocks that a page draws one after another, without Streamlit.
 
-Knows words and order, not Streamlit. Above: `answer.py` draws blocks. Below: `conversation.py`.
-
-Tables and files of an answer, ready to be drawn. Pure.
-
-An artefact's event has the first rows of a table; the server has the rest. Columns come out as a
-page takes them: one kind of value each. Above: `blocks.py`, `answer.py`.
+An artefact's event has the first rows of a table; the server has the rest. Each column has one kind
+of value, as a page needs it.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ Columns = dict[str, list[Any]]  # Any: cells are JSON values
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """A table: its first rows as the event had them, and what it rests on."""
+    """A table: the first rows of its event, its statement and its source."""
 
     artifact_id: str
     title: str
@@ -45,11 +41,11 @@ class TableBlock:
     other_columns: int = 0  # that the first rows lack
 
     def caption(self, shown: int) -> str:
-        """How much of the table is shown, where it is from, and whether the source has more."""
+        """How many rows are shown, the source, and whether it has more."""
         count = self.row_count
         is_cut = count is not None and count > shown
-        said = f"前 {shown:,} 行，共 {count:,} 行" if is_cut else f"{shown:,} 行"
-        return " · ".join(part for part in (said, self.source, self.truncated) if part)
+        rows = f"前 {shown:,} 行，共 {count:,} 行" if is_cut else f"{shown:,} 行"
+        return " · ".join(part for part in (rows, self.source, self.truncated) if part)
 
     @property
     def only_first(self) -> str:
@@ -59,7 +55,7 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
-    """A file the answer made."""
+    """A file that the run made."""
 
     file_id: str
     title: str
@@ -172,7 +168,7 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """Markdown, made harmless."""
+    """Sanitized Markdown."""
 
     text: str
 
@@ -187,7 +183,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class ExpanderBlock:
-    """Something to open, with a line that says what it is."""
+    """A box to open, with a label."""
 
     label: str
     inside: tuple[MarkdownBlock | CodeBlock, ...]
@@ -202,7 +198,7 @@ class CaptionBlock:
 
 @dataclass(frozen=True, slots=True)
 class AlertBlock:
-    """A line that must be seen."""
+    """A warning or an error."""
 
     text: str
     level: Literal["warning", "error"] = "error"
@@ -210,7 +206,7 @@ class AlertBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChartBlock:
-    """A chart; what it draws is asked of the server."""
+    """A chart; its content is fetched from the server."""
 
     artifact_id: str
     title: str
@@ -236,7 +232,7 @@ Block = (
 
 
 def blocks_of(turn: Turn) -> list[Block]:
-    """What the answer of a turn shows, in order."""
+    """The blocks of a turn's answer, in order."""
     shown = [_block(part, is_live=turn.is_running) for part in turn.parts]
     if turn.end is not None:
         shown += _end(turn.end)
@@ -276,7 +272,7 @@ def _expander(label: str, content: str) -> ExpanderBlock:
 
 
 def tool_block(part: ToolPart) -> ExpanderBlock:
-    """A call: its name and state in a line, arguments and result inside."""
+    """A call: its name and state as label, arguments and result inside."""
     inside = [CodeBlock(_json(part.args), "json")]
     if part.state != "running" and part.result is not None:
         is_text = isinstance(part.result, str)

@@ -1,13 +1,8 @@
-"""The chat tab: one conversation, its turns, and the answer that is under way.
+"""The chat tab: one conversation, its turns, and the answer that is running.
 
-The answer is read by a `RunFollower` while a fragment draws what is known of it, several times a
-second; so stop, approvals and the other tab work at every moment. The conversation's id stands in
-the page's address: who loads the page again finds it as it is. Above: `app.py`.
-
-Follows one run in a thread of its own, so that the page never waits for the next event.
-
-A page draws `turn` as often as it likes; nothing of Streamlit is touched here. A reader that lost
-the server can be started again: it goes on after the last event it has. Above: `chat_tab.py`.
+`RunFollower` reads the answer in a thread, while a fragment draws it several times a second; so
+stop, approvals and the other tab work at any time. The conversation's id is in the page's address,
+so that a reload finds it.
 """
 
 from __future__ import annotations
@@ -150,7 +145,7 @@ def _open(server: Server, session_id: str) -> ChatState:
 
 
 def _begin() -> None:
-    """Another conversation; what runs in this one goes on."""
+    """Start another conversation; a run of this one continues."""
     st.session_state[_CHAT_STATE] = ChatState(str(uuid.uuid4()))
     st.query_params.pop(_PARAMETER, None)
 
@@ -203,7 +198,7 @@ def _draw_live(server: Server, state: ChatState, follower: RunFollower) -> None:
 
 
 def _draw_lost(server: Server, follower: RunFollower) -> None:
-    """The connection was lost for good: what was heard stays, and the rest can be asked for."""
+    """The connection is lost: show what was received, and offer to fetch the rest."""
     if follower.error is not None:
         draw_problem(server.explain(follower.error))
     st.caption("服务器仍在继续回答。")

@@ -1,4 +1,4 @@
-"""The server the demo talks to: one client a process, and who its key stands for.
+"""The demo's connection to its server: one client for the process, and the user of its key.
 
 Streamlit keeps the client between runs of the script, and closes it when it drops it.
 """
@@ -32,7 +32,7 @@ class Server:
         return explain_mcp(error, self.url)
 
     def user_id(self) -> str:
-        """Who the key stands for; asked once a visit.
+        """The user of the key; requested once a visit.
 
         Raises:
             ClientError: the server does not say.

@@ -1,14 +1,7 @@
-"""A conversation as data: turns of a question and an answer made of parts. Pure, frozen.
+"""A conversation as data: turns of a question and an answer made of parts, and decisions on calls.
 
-`fold` puts one event into one turn; `from_history` makes the turns of what a server kept. An event
-that is in a turn already changes nothing, so a reader may begin anywhere. What a part looks like is
-not said here. Above: `run_follower.py`, which folds as events arrive, and `blocks.py`, which shows
-turns.
-
-What a person answers to a call that waits: from the page's fields to a `Decision`. Pure.
-
-A request from inside a call is a question: its answer is a set of values, so that editing is the
-way to say yes. Above: `answer.py`.
+`fold` adds one event to a turn; `from_history` makes the turns of a stored conversation. An event
+that is in a turn already changes nothing, so a reader may start anywhere.
 """
 
 from __future__ import annotations
@@ -41,7 +34,7 @@ ToolState = Literal["running", "success", "error", "timeout", "denied"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """What an agent said; `agent` is None for the one that answers."""
+    """Text of an agent; `agent` is None for the one that answers."""
 
     content: str
     agent: str | None = None
@@ -58,7 +51,7 @@ class ThinkingPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolPart:
-    """A call and, when it has ended, what came of it."""
+    """A call and, when it has ended, its result."""
 
     call_id: str
     name: str
@@ -69,7 +62,7 @@ class ToolPart:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPart:
-    """A call that waits for a person, or waited: then `is_open` is false."""
+    """A call that waits for approval, or waited: then `is_open` is false."""
 
     request_id: str
     action: ActionRequest
@@ -98,9 +91,9 @@ Part = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question, what has been heard of its answer up to `last_seq`, and its end if it has one.
+    """A question, its answer up to `last_seq`, and its end if it has one.
 
-    Where the events are gone, `parts` is the answer's text alone.
+    Where the events are no longer stored, `parts` is the answer's text alone.
     """
 
     question: str
@@ -119,7 +112,7 @@ class Turn:
 
 
 def mark_decided(turn: Turn, request_ids: Collection[str]) -> Turn:
-    """The turn when these requests have their answers, though its run has not gone on yet."""
+    """The turn after decisions on these requests, before its run continues."""
     parts = (
         _close_request(part)
         if isinstance(part, ApprovalPart) and part.request_id in request_ids
@@ -164,7 +157,7 @@ def _with(parts: tuple[Part, ...], item: Received) -> tuple[Part, ...]:
 
 
 def _with_words(parts: tuple[Part, ...], event: TextEvent | ThinkingEvent) -> tuple[Part, ...]:
-    """Words that go on are one part."""
+    """Consecutive pieces of one agent's text or thinking are one part."""
     match parts, event:
         case (*before, TextPart(content, agent, False)), TextEvent() if agent == event.subagent:
             return (*before, TextPart(content + event.content, agent, event.is_final))
@@ -178,7 +171,7 @@ def _with_words(parts: tuple[Part, ...], event: TextEvent | ThinkingEvent) -> tu
 
 
 def _with_call(parts: tuple[Part, ...], event: ToolCallEvent | ToolResultEvent) -> tuple[Part, ...]:
-    """A result stands where its call stands."""
+    """A result belongs to the part of its call."""
     if isinstance(event, ToolCallEvent):
         return (*parts, ToolPart(event.tool_call_id, event.tool_name, event.tool_args))
     ended = ToolPart(event.tool_call_id, event.tool_name, {}, event.status, event.result)
@@ -190,7 +183,7 @@ def _with_call(parts: tuple[Part, ...], event: ToolCallEvent | ToolResultEvent) 
 
 
 def _with_request(parts: tuple[Part, ...], event: HITLRequestEvent) -> tuple[Part, ...]:
-    """A request that is told again, after a restart of the server, is shown once."""
+    """A request that is sent again after a restart of the server is shown once."""
     known = {part.request_id for part in parts if isinstance(part, ApprovalPart)}
     if event.request_id in known:
         return parts
@@ -198,14 +191,14 @@ def _with_request(parts: tuple[Part, ...], event: HITLRequestEvent) -> tuple[Par
 
 
 def _with_plan(parts: tuple[Part, ...], plan: PlanPart) -> tuple[Part, ...]:
-    """The plan stands once in an answer, where it was first made."""
+    """An answer has one plan, where it was first made."""
     if any(isinstance(part, PlanPart) for part in parts):
         return tuple(plan if isinstance(part, PlanPart) else part for part in parts)
     return (*parts, plan)
 
 
 def _resume_part(part: Part, running: Collection[str]) -> Part:
-    """A run that goes on has its answers. A question is of one call: others go on beside it."""
+    """Close a request, as its run continues; a question of a running call stays open."""
     if isinstance(part, ApprovalPart) and part.action.is_question and part.action.name in running:
         return part
     return _close_request(part)
@@ -216,7 +209,7 @@ def _close_request(part: Part) -> Part:
 
 
 def _close_open_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """A call without a result has none when its run has ended, and nobody waits for an answer."""
+    """Close calls and requests that are still open when their run has ended."""
     return tuple(
         replace(part, state="error")
         if isinstance(part, ToolPart) and part.state == "running"
@@ -226,18 +219,18 @@ def _close_open_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def from_history(history: ThreadHistory) -> tuple[Turn, ...]:
-    """The turns of what a server kept; the last may be running still."""
+    """The turns of a stored conversation; the last may still be running."""
     turns: list[Turn] = []
-    for told in history.messages:
-        message = told.message
+    for item in history.messages:
+        message = item.message
         if message.role == "user":
             turns.append(Turn(message.content, is_running=False))
             continue
         if not turns or turns[-1].parts or turns[-1].end is not None:
             turns.append(Turn("", is_running=False))
         turn = replace(turns[-1], run_id=message.run_id, is_running=message.status == "running")
-        for item in told.events:
-            turn = fold(turn, item)
+        for event in item.events:
+            turn = fold(turn, event)
         if not turn.parts and message.content:
             turn = replace(turn, parts=(TextPart(message.content),))
         turns[-1] = turn
@@ -245,16 +238,16 @@ def from_history(history: ThreadHistory) -> tuple[Turn, ...]:
 
 
 class BadAnswer(ValueError):
-    """What was typed is no answer; the message says why."""
+    """A typed answer cannot be used; the message says why."""
 
 
 def arguments_text(action: ActionRequest) -> str:
-    """The arguments as a person edits them."""
+    """The arguments as JSON, to be edited."""
     return json.dumps(action.args, indent=2, ensure_ascii=False)
 
 
 def edit_decision(action: ActionRequest, text: str) -> Decision:
-    """Yes, with these arguments; the same arguments are a plain yes, except to a question.
+    """Approval with these arguments; unchanged ones are a plain approval, except of a question.
 
     Raises:
         BadAnswer: the text is not a JSON object.
@@ -275,7 +268,7 @@ def edit_decision(action: ActionRequest, text: str) -> Decision:
 
 
 def respond_decision(text: str) -> Decision:
-    """Not that call: the assistant goes on with these words instead.
+    """Not that call: the assistant continues with these words instead.
 
     Raises:
         BadAnswer: there are none.

@@ -1,7 +1,7 @@
 """A user's MCP servers as three functions: list, add, delete.
 
-A request that fails gives an empty list or False. The page says why a request failed, so it makes
-the same calls on its own client.
+A failed request gives an empty list or False. The page shows why a request failed, so it uses its
+own client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The MCP tab: the user's servers with their status, a form for another, and examples.
 
-Every action is a callback that asks the server and leaves a notice; then the list is read again.
-Whatever the server answers, the page stays and says so in words.
+Every action is a callback that sends a request and leaves a notice; then the list is read again.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def _draw_card(server: Server, card: ServerCard) -> None:
 def _draw_actions(server: Server, card: ServerCard) -> None:
     name = card.name
     switch = f"mcp-disabled-{name}"
-    # the server knows, whoever changed it; set each time, it would take back what is pressed
+    # the server has the state; setting it on each run would undo the user's click
     if st.session_state.get(f"{switch}-shown") is not card.is_disabled:
         st.session_state[switch] = st.session_state[f"{switch}-shown"] = card.is_disabled
     st.toggle("禁用", key=switch, on_change=_switch, args=(server, name, switch))

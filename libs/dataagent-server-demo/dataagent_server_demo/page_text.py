@@ -1,9 +1,6 @@
-"""Text on its way into Streamlit's Markdown, which reads more than it should. Pure.
+"""Text for Streamlit's Markdown, escaped, and errors of the client in words.
 
-What went wrong, in words for the person in front of the demo. Pure.
-
-Each error of the client becomes a `Problem`: what is the matter and what to do about it. No error
-reaches the page as a traceback, and no text shows a key. Above: everything that draws.
+No error reaches the page as a traceback, and no text shows a key.
 """
 
 from __future__ import annotations

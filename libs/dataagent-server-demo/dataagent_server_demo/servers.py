@@ -1,7 +1,4 @@
-"""The MCP tab as data: what is shown of a server, what a filled form means, and examples. Pure.
-
-Above: `mcp_tab.py` draws it and talks to the server.
-"""
+"""The MCP tab as data: how a server is shown, what a filled form means, and examples."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ class ServerCard:
 
     @property
     def label(self) -> str:
-        """The line that stands for the server, in Markdown."""
+        """The server as a line of Markdown."""
         off = " :gray-badge[已禁用]" if self.is_disabled else ""
         shared = "" if self.is_own else " :blue-badge[共享]"
         icon = _ICONS.get(self.status, "⚪")
@@ -178,7 +175,7 @@ def _json(text: str, empty: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ServerExample:
-    """A server somebody may want, as the form takes it."""
+    """An example of a server, as the values of the form."""
 
     title: str
     about: str

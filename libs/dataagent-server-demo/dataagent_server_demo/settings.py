@@ -1,4 +1,4 @@
-"""Which server the demo talks to, and with which key: the one place that reads its environment."""
+"""The demo's server and key, from the environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataagent_client import Backoff
 DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT_SECONDS = 15.0
 BACKOFF = Backoff(first_seconds=0.2, most_seconds=2.0, attempts=3)
-"""Somebody looks at the page: it says soon that nobody answers, and offers to try again."""
+"""Short, since a user waits: the page then says that the server does not answer."""
 
 
 class BadDemoSettings(ValueError):

@@ -77,7 +77,7 @@ def test_talking(start_terminal: StartTerminal) -> None:
     it.screen.type(CTRL_G)
     it.screen.clear(PROMPT)
     it.screen.type("/renam")
-    it.screen.wait_for("give this conversation another title")
+    it.screen.wait_for("change the title of this conversation")
     it.screen.type(TAB)
     it.screen.wait_for(f"{PROMPT} /rename")
 
@@ -227,7 +227,7 @@ def test_coming_back_after_a_kill(start_terminal: StartTerminal) -> None:
     first.wait_for("chunk5")
     first.kill()
     it = Sitting(start_terminal("--continue"), "back")
-    it.screen.wait_for("remember this", "chunk0 chunk1", "what it said is kept", "/retry")
+    it.screen.wait_for("remember this", "chunk0 chunk1", "its text is stored", "/retry")
     it.step("!echo and on", "on")
     it.step("/sessions", "sessions")
     it.keys(ESC, "left")

@@ -1,24 +1,10 @@
-"""`/agents`: who can answer, and choosing another.
-
-`/model`: which model answers, and choosing another for this sitting.
-
-`/mode`: who says yes to calls that may do harm.
-
-`/skills`: what can be put before a task, and what was left out.
-
-`/tools`: what the agent can call, and which calls ask first.
-
-`/memory`: what the assistants remember of the person at this terminal; to be seen and erased.
-
-Without words it lists; `show ASSISTANT/FILE` shows a text, `forget` erases everything and `forget
-ASSISTANT` what one of them knows. Below: core's `Memories`.
-"""
+"""Commands about who answers and how: agents, models, modes, skills, tools and memories."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.commands.registry import CommandContext, CommandOutcome, command
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.describe import shorten
 from dataagent_cli.ui.tables import Heading, draw
@@ -33,12 +19,20 @@ if TYPE_CHECKING:
     from dataagent_core.identity import Principal
     from dataagent_core.workspace import Memories
 
-
 _ALIASES = {"agent": "general"}
 _SUPERVISOR = "supervisor"
+_UNBROKEN = 10_000
 
 
-async def _run_agents(context: CommandContext, name: str) -> CommandOutcome:
+async def _agent_names(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    return [(each.name, each.description) for each in await conversation.host.agents()]
+
+
+@command(
+    "agents", "list the agents, or choose one", group="agent", takes="[NAME]", words=_agent_names
+)
+async def choose_agent(context: CommandContext, name: str) -> CommandOutcome:
+    """List the agents; with a name, let that one answer."""
     talk = context.conversation
     known = await talk.host.agents()
     if name:
@@ -50,33 +44,27 @@ async def _run_agents(context: CommandContext, name: str) -> CommandOutcome:
         return CommandOutcome()
     now = _ALIASES.get(talk.agent, talk.agent)
     width = max(len(each.name) for each in known) + 2
-    room = (context.streams.width or 100) - width - 4
+    columns = (context.streams.width or 100) - width - 4
     lines = [
-        f"{'*' if each.name == now else ' '} {each.name:<{width}}{shorten(each.description, room)}"
+        f"{'*' if each.name == now else ' '} {each.name:<{width}}"
+        f"{shorten(each.description, columns)}"
         for each in known
     ]
-    context.view.note("\n".join([*lines, "hint: /agents NAME lets another one answer."]))
+    context.view.note("\n".join([*lines, "hint: /agents NAME chooses another."]))
     return CommandOutcome()
-
-
-async def _agent_names(conversation: Conversation) -> Iterable[tuple[str, str]]:
-    return [(each.name, each.description) for each in await conversation.host.agents()]
-
-
-AGENTS = Command(
-    "agents",
-    "list the agents, or choose one",
-    _run_agents,
-    group="agent",
-    takes="[NAME]",
-    words=_agent_names,
-)
 
 
 _EXAMPLES = ("offline", "openai:gpt-5", "openai:gpt-5-mini", "anthropic:claude-sonnet-4-5")
 
 
-async def _run_model(context: CommandContext, name: str) -> CommandOutcome:
+async def _model_names(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    known = [await conversation.model(), await conversation.host.model(), *_EXAMPLES]
+    return [(name, "") for name in dict.fromkeys(known)]
+
+
+@command("model", "show or choose the model", group="agent", takes="[NAME]", words=_model_names)
+async def choose_model(context: CommandContext, name: str) -> CommandOutcome:
+    """Name the model; with a name, let that one answer in this terminal."""
     talk = context.conversation
     if not name:
         hint = "hint: /model NAME chooses another, such as openai:gpt-5."
@@ -87,83 +75,62 @@ async def _run_model(context: CommandContext, name: str) -> CommandOutcome:
     return CommandOutcome()
 
 
-async def _model_names(conversation: Conversation) -> Iterable[tuple[str, str]]:
-    known = [await conversation.model(), await conversation.host.model(), *_EXAMPLES]
-    return [(name, "") for name in dict.fromkeys(known)]
-
-
-MODEL = Command(
-    "model",
-    "show or choose the model",
-    _run_model,
-    group="agent",
-    takes="[NAME]",
-    words=_model_names,
-)
-
-
-_MEANINGS: dict[Mode, str] = {
-    "manual": "calls that may do harm ask first",
-    "auto": "calls run unasked",
+_MODES: dict[Mode, str] = {
+    "manual": "risky calls ask you first",
+    "auto": "calls run without asking",
     "plan": "nothing is changed: the agent says what it would do",
 }
-_TAKES = f"[{'|'.join(_MEANINGS)}]"
-
-
-async def _run_mode(context: CommandContext, word: str) -> CommandOutcome:
-    state = context.conversation.state
-    chosen: Mode | None = next((mode for mode in _MEANINGS if mode == word.lower()), None)
-    if word and chosen is None:
-        context.view.note(f"usage: /mode {_TAKES}")
-        return CommandOutcome()
-    if chosen is not None:
-        state.switch(chosen)
-    context.view.note(f"mode {state.mode}: {_MEANINGS[state.mode]}\n{_also(context)}".rstrip())
-    return CommandOutcome()
-
-
-def _also(context: CommandContext) -> str:
-    approved = sorted(context.conversation.state.approved_kinds)
-    return f"approved for this conversation: {', '.join(approved)}" if approved else ""
+_MODE_NAMES = f"[{'|'.join(_MODES)}]"
 
 
 async def _mode_names(_: object) -> list[tuple[str, str]]:
-    return list(_MEANINGS.items())
+    return list(_MODES.items())
 
 
-MODE = Command(
+@command(
     "mode",
-    "manual asks you first, auto runs calls unasked, plan changes nothing",
-    _run_mode,
+    "manual asks you first, auto runs calls without asking, plan changes nothing",
     group="agent",
-    takes=_TAKES,
+    takes=_MODE_NAMES,
     words=_mode_names,
 )
-
-
-_UNBROKEN = 10_000
-
-
-async def _run_skills(context: CommandContext, _: str) -> CommandOutcome:
-    skills = await context.conversation.skills()
-    if not skills.known:
-        context.view.note("there are no skills\nhint: DATAAGENT_SKILLS_DIRS names folders of them.")
+async def choose_mode(context: CommandContext, word: str) -> CommandOutcome:
+    """Name the mode and the approvals of this conversation; with a word, switch the mode."""
+    state = context.conversation.state
+    chosen: Mode | None = next((mode for mode in _MODES if mode == word.lower()), None)
+    if word and chosen is None:
+        context.view.note(f"usage: /mode {_MODE_NAMES}")
         return CommandOutcome()
-    width = max(len(entry.name) for entry in skills.known) + 3
-    room = (context.streams.width or _UNBROKEN) - width - 3
-    lines = [f"  {'/' + each.name:<{width}}{_skill_summary(each, room)}" for each in skills.known]
-    lines += [f"left out: {each}" for each in skills.left_out]
-    context.view.note("\n".join([*lines, "hint: /NAME TASK uses one for that task."]))
+    if chosen is not None:
+        state.switch(chosen)
+    lines = [f"mode {state.mode}: {_MODES[state.mode]}"]
+    if approved := sorted(state.approved_kinds):
+        lines.append(f"approved for this conversation: {', '.join(approved)}")
+    context.view.note("\n".join(lines))
     return CommandOutcome()
 
 
-def _skill_summary(entry: SkillSummary, room: int) -> str:
-    """What it is for, and where it comes from if it is not ours, on one line."""
+@command("skills", "list the skills; /NAME TASK uses one", group="agent")
+async def list_skills(context: CommandContext, _: str) -> CommandOutcome:
+    """The skills with their summaries, and those that could not be read."""
+    skills = await context.conversation.skills()
+    if not skills.known:
+        context.view.note("no skills\nhint: DATAAGENT_SKILLS_DIRS names folders of skills.")
+        return CommandOutcome()
+    width = max(len(entry.name) for entry in skills.known) + 3
+    columns = (context.streams.width or _UNBROKEN) - width - 3
+    lines = [
+        f"  {'/' + each.name:<{width}}{_skill_summary(each, columns)}" for each in skills.known
+    ]
+    lines += [f"left out: {each}" for each in skills.left_out]
+    context.view.note("\n".join([*lines, "hint: /NAME TASK uses a skill for a task."]))
+    return CommandOutcome()
+
+
+def _skill_summary(entry: SkillSummary, columns: int) -> str:
+    """Its description on one line, with the source of one that is not shipped."""
     source = "" if entry.source == "shipped" else f" ({entry.source})"
-    return shorten(entry.description, room - len(source)) + source
-
-
-SKILLS = Command("skills", "list the skills; /NAME TASK uses one", _run_skills, group="agent")
+    return shorten(entry.description, columns - len(source)) + source
 
 
 _HEADINGS = (
@@ -176,7 +143,9 @@ _ASKS = {True: "asks first", False: "runs", None: "-"}
 _SHOWN = 100
 
 
-async def _run_tools(context: CommandContext, _: str) -> CommandOutcome:
+@command("tools", "list the tools of the agent, and which ask first", group="agent")
+async def list_tools(context: CommandContext, _: str) -> CommandOutcome:
+    """The tools as a table."""
     talk = context.conversation
     rows = [
         (
@@ -196,41 +165,40 @@ def _short_description(text: str) -> str:
     return one_line(text.strip().split("\n", 1)[0])[:_SHOWN]
 
 
-TOOLS = Command("tools", "list what the agent can call", _run_tools, group="agent")
-
-
 _USAGE = "usage: /memory [show ASSISTANT/FILE | forget [ASSISTANT]]"
 
 
-def memory_command(memories: Memories, person: Principal) -> Command:
-    """The command, for this person."""
+async def _memory_words(_: Conversation) -> Iterable[tuple[str, str]]:
+    return [("show", "show a text"), ("forget", "erase memories")]
 
-    async def run(context: CommandContext, rest: str) -> CommandOutcome:
-        context.view.note(await _dispatch_memory(memories, person, rest))
-        return CommandOutcome()
 
-    return Command(
-        "memory",
-        "show or erase what is remembered of you",
-        run,
-        group="agent",
-        takes="[show|forget]",
-        words=_memory_arguments,
-    )
+@command(
+    "memory",
+    "show or erase what the assistants remember about you",
+    group="agent",
+    takes="[show|forget]",
+    words=_memory_words,
+    is_local=True,
+)
+async def manage_memory(context: CommandContext, rest: str) -> CommandOutcome:
+    """List the memories; `show` one, or `forget` all or those of one assistant."""
+    local = context.require_local("memory")
+    context.view.note(await _dispatch_memory(local.memories, local.person, rest))
+    return CommandOutcome()
 
 
 async def _dispatch_memory(memories: Memories, person: Principal, rest: str) -> str:
-    verb, _, what = rest.partition(" ")
-    what = what.strip()
+    verb, _, name = rest.partition(" ")
+    name = name.strip()
     match verb:
-        case "" if not what:
+        case "" if not name:
             return await _list_memories(memories, person)
-        case "show" if "/" in what:
-            assistant_id, _, path = what.partition("/")
+        case "show" if "/" in name:
+            assistant_id, _, path = name.partition("/")
             return await memories.read(person.user_id, assistant_id, path, asked_by=person)
         case "forget":
-            await memories.erase(person.user_id, asked_by=person, assistant_id=what or None)
-            return f"forgotten: {what or 'everything'}"
+            await memories.erase(person.user_id, asked_by=person, assistant_id=name or None)
+            return f"forgotten: {name or 'everything'}"
         case _:
             return _USAGE
 
@@ -238,13 +206,9 @@ async def _dispatch_memory(memories: Memories, person: Principal, rest: str) -> 
 async def _list_memories(memories: Memories, person: Principal) -> str:
     found = await memories.list(person.user_id, asked_by=person)
     if not found:
-        return "nothing is remembered of you"
+        return "nothing is remembered about you"
     lines = [
         f"  {each.assistant_id}/{each.path}  {each.bytes} bytes, {each.updated_at:%Y-%m-%d}"
         for each in found
     ]
     return "\n".join([*lines, "hint: /memory show ASSISTANT/FILE, /memory forget."])
-
-
-async def _memory_arguments(_: Conversation) -> Iterable[tuple[str, str]]:
-    return [("show", "show a text"), ("forget", "erase it")]

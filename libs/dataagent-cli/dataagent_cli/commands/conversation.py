@@ -1,25 +1,4 @@
-"""`/export conversation FILE`: what was said, as Markdown or JSON. Other exports are of data.
-
-`/new`: leave this conversation and begin another.
-
-`/rename`: another title for this conversation.
-
-`/retry`: send the last message again, after an error that may pass.
-
-`/compact`: the older part of the conversation in short, to make room for more.
-
-`/undo`: take back what the last turn did to files.
-
-`/copy`: the last answer, to the clipboard.
-
-`/editor`: write the message in your own editor.
-
-`/sessions` and `/resume`: the conversations there are, and going on with one.
-
-`/context`: what fills the model's window.
-
-`/cost`: tokens and money, of this conversation and of today.
-"""
+"""Commands about the conversation: opening, resuming, undoing, measuring and exporting it."""
 
 from __future__ import annotations
 
@@ -27,11 +6,10 @@ import asyncio
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Action, Command, CommandContext, CommandOutcome
+from dataagent_cli.commands.registry import CommandContext, CommandOutcome, command
 from dataagent_cli.conversation import short_time, show_resumed
 from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.external_programs import copy, edit_text
@@ -48,16 +26,17 @@ if TYPE_CHECKING:
     from dataagent_core.workspace.undo import Change
 
 
-async def _run_new(context: CommandContext, message: str) -> CommandOutcome:
+@command("new", "start a new conversation", aliases=("clear",))
+async def start_new(context: CommandContext, message: str) -> CommandOutcome:
+    """Leave this conversation; a message opens the next one."""
     context.conversation.start_new()
     context.view.note("new conversation")
     return CommandOutcome(message=message or None)
 
 
-NEW = Command("new", "begin a new conversation", _run_new, aliases=("clear",))
-
-
-async def _run_rename(context: CommandContext, title: str) -> CommandOutcome:
+@command("rename", "change the title of this conversation", takes="TITLE")
+async def rename(context: CommandContext, title: str) -> CommandOutcome:
+    """Set the title."""
     if not title:
         context.view.note("usage: /rename TITLE")
         return CommandOutcome()
@@ -65,85 +44,75 @@ async def _run_rename(context: CommandContext, title: str) -> CommandOutcome:
     return CommandOutcome()
 
 
-RENAME = Command("rename", "give this conversation another title", _run_rename, takes="TITLE")
-
-
-async def _run_retry(context: CommandContext, _: str) -> CommandOutcome:
+@command("retry", "send the last message again")
+async def retry(context: CommandContext, _: str) -> CommandOutcome:
+    """Send the last message again, after an error that may pass."""
     message = context.conversation.last_message
     if message is None:
-        context.view.note("nothing was asked yet\nhint: type a question and press Enter.")
+        context.view.note("no message yet\nhint: type a question and press Enter.")
     return CommandOutcome(message=message)
 
 
-RETRY = Command("retry", "send the last message again", _run_retry)
-
-
-async def _run_compact(context: CommandContext, keep: str) -> CommandOutcome:
+@command(
+    "compact",
+    "summarise the conversation, to make room for more",
+    takes="[WHAT TO KEEP]",
+)
+async def compact(context: CommandContext, keep: str) -> CommandOutcome:
+    """Summarise the older part of the conversation."""
     await context.conversation.compact(keep)
     return CommandOutcome()
 
 
-COMPACT = Command(
-    "compact",
-    "summarise what was said, to make room for more",
-    _run_compact,
-    takes="[WHAT TO KEEP]",
-)
-
-
-async def _run_undo(context: CommandContext, _: str) -> CommandOutcome:
+@command("undo", "undo the file changes of the last turn")
+async def undo(context: CommandContext, _: str) -> CommandOutcome:
+    """Undo the file changes of the last turn that has any, after a confirmation."""
     talk = context.conversation
     session_id = talk.require_session_id()
     changes = await talk.host.last_changes(session_id)
     if not changes:
-        context.view.note("no files were changed that could be taken back")
+        context.view.note("no file changes to undo")
         return CommandOutcome()
     context.view.note("\n".join(["the last turn that changed files:", *map(_change_line, changes)]))
-    if not await context.dialogs.confirm("Take this back?"):
-        context.view.note("nothing was taken back")
+    if not await context.dialogs.confirm("Undo these changes?"):
+        context.view.note("nothing was undone")
         return CommandOutcome()
     undone = await talk.host.take_back(session_id)
     back = sum(each.problem is None for each in undone)
     kept = [_change_line(each) for each in undone if each.problem]
-    context.view.note("\n".join([f"taken back: {back} {'file' if back == 1 else 'files'}", *kept]))
+    context.view.note("\n".join([f"undone: {back} {'file' if back == 1 else 'files'}", *kept]))
     return CommandOutcome(text=talk.last_message or "")
 
 
 def _change_line(change: Change) -> str:
-    problem = f" (stays: {one_line(change.problem)})" if change.problem else ""
+    problem = f" (not undone: {one_line(change.problem)})" if change.problem else ""
     return f"  {change.kind} {one_line(change.path)}{problem}"
 
 
-UNDO = Command("undo", "take back the last turn's file changes", _run_undo)
-
-
-async def _run_copy(context: CommandContext, _: str) -> CommandOutcome:
+@command("copy", "copy the last answer to the clipboard", group="terminal")
+async def copy_answer(context: CommandContext, _: str) -> CommandOutcome:
+    """Copy the last answer."""
     talk = context.conversation
     items = (await talk.history(limit=10)).items
     answers = [each.message.content for each in items if each.message.role == "assistant"]
     answer = next((text for text in reversed(answers) if text), None)
     if answer is None:
-        context.view.note("there is no answer to copy yet")
+        context.view.note("no answer to copy yet")
         return CommandOutcome()
     way = await copy(answer, context.streams)
     context.view.note(f"copied {len(answer):,} characters {way}")
     return CommandOutcome()
 
 
-COPY = Command("copy", "copy the last answer to the clipboard", _run_copy, group="terminal")
-
-
-async def _run_editor(context: CommandContext, text: str) -> CommandOutcome:
-    return CommandOutcome(text=(await edit_text(text)).rstrip("\n"))
-
-
-EDITOR = Command(
+@command(
     "editor",
     "write the message in $VISUAL or $EDITOR",
-    _run_editor,
     group="terminal",
     takes="[TEXT]",
 )
+async def edit_message(context: CommandContext, text: str) -> CommandOutcome:
+    """Edit a text, which then stands at the prompt."""
+    return CommandOutcome(text=(await edit_text(text)).rstrip("\n"))
 
 
 _SHOWN = 20
@@ -156,22 +125,33 @@ _HEADINGS = (
 )
 
 
-async def _sessions(context: CommandContext, _: str) -> CommandOutcome:
+async def _session_words(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    return [
+        (each.thread_id, f"{one_line(each.title)} · {short_time(each.last_active)}")
+        for each in await conversation.recent()
+    ]
+
+
+@command("sessions", "list the conversations, and continue one")
+async def list_sessions(context: CommandContext, _: str) -> CommandOutcome:
+    """The latest conversations: to choose from, or as a table where no one can be asked."""
     found = await context.conversation.recent()
     if not found:
-        context.view.note("there is no earlier conversation")
+        context.view.note("no earlier conversations")
         return CommandOutcome()
     rows = await rows_of(context.conversation, found[:_SHOWN])
     if context.dialogs.is_interactive:
         return await _pick(context, found, rows)
     context.streams.print(draw(_HEADINGS, rows, width=context.streams.width))
-    context.view.note("hint: /resume NUMBER goes on with one.")
+    context.view.note("hint: /resume NUMBER continues one.")
     return CommandOutcome()
 
 
-async def _resume(context: CommandContext, which: str) -> CommandOutcome:
+@command("resume", "continue a conversation", takes="[NUMBER|ID]", words=_session_words)
+async def resume(context: CommandContext, which: str) -> CommandOutcome:
+    """Continue a conversation by its number or id; without either, choose one."""
     if not which:
-        return await _sessions(context, "")
+        return await list_sessions.run(context, "")
     await context.conversation.resume(which)
     await show_resumed(context.conversation, context.view)
     return CommandOutcome()
@@ -180,15 +160,15 @@ async def _resume(context: CommandContext, which: str) -> CommandOutcome:
 async def _pick(
     context: CommandContext, found: list[Session], rows: list[tuple[str, ...]]
 ) -> CommandOutcome:
-    drawn = [f"{title}  ({when}, {count} messages)" for _, title, when, count, _ in rows]
-    chosen = await context.dialogs.pick("Go on with which conversation?", drawn)
+    labels = [f"{title}  ({when}, {count} messages)" for _, title, when, count, _ in rows]
+    chosen = await context.dialogs.pick("Which conversation?", labels)
     if chosen is None:
         return CommandOutcome()
-    return await _resume(context, found[chosen].session_id)
+    return await resume.run(context, found[chosen].session_id)
 
 
 async def rows_of(conversation: Conversation, found: list[Session]) -> list[tuple[str, ...]]:
-    """Conversations as lines of a table."""
+    """Conversations as rows of a table."""
     pages = await asyncio.gather(
         *(conversation.host.history(each.session_id, limit=1) for each in found)
     )
@@ -205,21 +185,12 @@ async def rows_of(conversation: Conversation, found: list[Session]) -> list[tupl
     ]
 
 
-async def _words(conversation: Conversation) -> Iterable[tuple[str, str]]:
-    return [
-        (each.thread_id, f"{one_line(each.title)} · {short_time(each.last_active)}")
-        for each in await conversation.recent()
-    ]
-
-
-SESSIONS = Command("sessions", "list the conversations, and go on with one", _sessions)
-RESUME = Command("resume", "go on with a conversation", _resume, takes="[NUMBER|ID]", words=_words)
-
-
 _CELLS = 40
 
 
-async def _run_context(context: CommandContext, _: str) -> CommandOutcome:
+@command("context", "show what fills the model's context window")
+async def show_context(context: CommandContext, _: str) -> CommandOutcome:
+    """The parts of the model's context window."""
     talk = context.conversation
     use = await talk.host.context_use(talk.session_id, agent=talk.agent, model=talk.chosen_model)
     context.view.note("\n".join(lines_of(use)))
@@ -227,7 +198,7 @@ async def _run_context(context: CommandContext, _: str) -> CommandOutcome:
 
 
 def lines_of(use: ContextUse) -> list[str]:
-    """The window as bars, a line for each part."""
+    """The context window as bars, a line for each part."""
     parts = [
         ("system prompt", use.system_prompt),
         ("tools", use.tools),
@@ -252,16 +223,15 @@ def _bar(part: int, whole: int, *, cells: int = _CELLS) -> str:
     return "█" * filled + "░" * (cells - filled)
 
 
-CONTEXT = Command("context", "show what fills the model's window", _run_context)
-
-
-async def _run_cost(context: CommandContext, _: str) -> CommandOutcome:
+@command("cost", "show tokens and cost of this conversation and of today")
+async def show_cost(context: CommandContext, _: str) -> CommandOutcome:
+    """Tokens and cost."""
     talk = context.conversation
     here = await talk.host.token_cost(await talk.usage())
     today = await talk.host.token_cost_today()
     lines = [_cost_line("this conversation", here), _cost_line("today (UTC)", today)]
     if here.cost is None and today.cost is None and talk.host.address is None:
-        lines.append("hint: DATAAGENT_PRICE_INPUT and _OUTPUT say what a million tokens cost.")
+        lines.append("hint: set DATAAGENT_PRICE_INPUT and _OUTPUT, the prices of a million tokens.")
     context.view.note("\n".join(lines))
     return CommandOutcome()
 
@@ -272,36 +242,13 @@ def _cost_line(name: str, token_cost: TokenCost) -> str:
     return f"  {name:<20}{tokens}" + (f" · {token_cost.cost}" if token_cost.cost else "")
 
 
-COST = Command("cost", "show tokens and money of this conversation and of today", _run_cost)
+EXPORT_WORD = "conversation"
+_HINT = "name a new file, in a folder that you can write to."
+_USAGE = f"usage: /export {EXPORT_WORD} FILE.md|FILE.json"
 
 
-_WORD = "conversation"
-_SUMMARY = "write a kept result or the conversation to a file"
-_HINT = "it has to be a new file, in a folder that you can write to."
-_USAGE = f"usage: /export {_WORD} FILE.md|FILE.json"
-
-
-def with_conversation(commands: Iterable[Command]) -> tuple[Command, ...]:
-    """The commands over data, of which `/export` exports the conversation too."""
-    return tuple(
-        replace(each, summary=_SUMMARY, run=_action(each.run), takes="last|conversation FILE")
-        if each.name == "export"
-        else each
-        for each in commands
-    )
-
-
-def _action(of_data: Action) -> Action:
-    async def run(context: CommandContext, rest: str) -> CommandOutcome:
-        if rest.split(" ", 1)[0] != _WORD:
-            return await of_data(context, rest)
-        await _export(context, rest.removeprefix(_WORD).strip())
-        return CommandOutcome()
-
-    return run
-
-
-async def _export(context: CommandContext, rest: str) -> None:
+async def export_conversation(context: CommandContext, rest: str) -> None:
+    """Write the conversation to a file, as Markdown or JSON by its ending."""
     try:
         words = shlex.split(rest)
     except ValueError as error:
@@ -314,16 +261,16 @@ async def _export(context: CommandContext, rest: str) -> None:
     history = await talk.history()
     session = talk.session
     assert session is not None  # noqa: S101 it has a history
-    made = as_json if words[0].endswith(".json") else as_markdown
-    await asyncio.to_thread(write_new, words[0], made(session, history.items))
+    render = as_json if words[0].endswith(".json") else as_markdown
+    await asyncio.to_thread(write_new, words[0], render(session, history.items))
     context.view.note(f"wrote {len(history.items)} of {history.total} messages to {words[0]}")
 
 
 def write_new(name: str, text: str) -> None:
-    """Write a file that is not there yet.
+    """Write a new file.
 
     Raises:
-        CannotWrite: it is there, or cannot be written.
+        CannotWrite: it exists, or cannot be written.
     """
     try:
         with Path(name).expanduser().open("x", encoding="utf-8") as stream:
@@ -333,18 +280,18 @@ def write_new(name: str, text: str) -> None:
 
 
 def as_markdown(session: Session, items: Sequence[HistoryItem]) -> str:
-    """A conversation to be read."""
+    """A conversation as Markdown."""
     parts = [f"# {session.title}", f"{session.created_at:%Y-%m-%d %H:%M} UTC"]
     for each in items:
         who = "You" if each.message.role == "user" else each.message.role.capitalize()
         parts.append(f"## {who}")
-        parts += _work(each)
+        parts += _work_lines(each)
         parts.append(each.message.content or f"({each.message.status})")
     return "\n\n".join(parts) + "\n"
 
 
-def _work(item: HistoryItem) -> list[str]:
-    """What an answer rests on: a line for each call and each thing that was made."""
+def _work_lines(item: HistoryItem) -> list[str]:
+    """A line for each call and artefact of an answer."""
     lines: list[str] = []
     for entry in item.entries:
         match entry.event:
@@ -358,7 +305,7 @@ def _work(item: HistoryItem) -> list[str]:
 
 
 def as_json(session: Session, items: Sequence[HistoryItem]) -> str:
-    """A conversation to be worked with: messages with the events of their runs."""
+    """A conversation as JSON: messages with the events of their runs."""
     made = {
         "session_id": session.session_id,
         "title": session.title,

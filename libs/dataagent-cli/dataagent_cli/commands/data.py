@@ -1,7 +1,7 @@
-"""The shell's commands over data, inside a conversation: `/sql`, `/schema`, `/chart` and the like.
+"""The shell's commands over data inside a conversation: `/sql`, `/schema`, `/chart` and the like.
 
-The words after the slash are those of the shell; the statement of `/sql` needs no quotes. Below:
-`data/dispatch.py`.
+The words after the slash are those of the shell, except that the statement of `/sql` needs no
+quotes, and that `/export` and `/explain` know the conversation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli.arguments import CliOptions, UsageError, parse_words
+from dataagent_cli.arguments import DATA_COMMANDS, CliOptions, UsageError, parse_words
+from dataagent_cli.commands.conversation import EXPORT_WORD, export_conversation
 from dataagent_cli.commands.registry import Action, Command, CommandContext, CommandOutcome
 from dataagent_cli.data.stored_results import NEWEST
 from dataagent_core.events import ArtifactEvent, DoneEvent
@@ -21,30 +22,20 @@ if TYPE_CHECKING:
 
     from dataagent_cli.data.context import DataCommandContext
 
-_SUMMARIES = {
-    "sources": "list data sources; add, test, remove or refresh one",
-    "schema": "tables and columns of a data source",
-    "sql": "run one statement: /sql SELECT …",
-    "chart": "draw the last result: /chart bar country total",
-    "explain": "what the last statement or answer rests on: SQL, plan, tables, figures",
-    "export": "write a kept result to a file: /export last FILE.xlsx",
+_TAKES = {
+    "schema": "[SOURCE]",
+    "sql": "SELECT …",
+    "export": f"last|{EXPORT_WORD} FILE",
+    "chart": "[KIND] [COLUMN…]",
 }
+_EXPORT = "write a stored result or the conversation to a file"
 _LEADING_OPTIONS = re.compile(
     r"""(?:\s*--(?:source|format|output|limit)(?:=|\s+)(?:"[^"]*"|'[^']*'|\S+)(?=\s|$))*"""
 )
 
 
-def data_commands(data_context: DataCommandContext) -> tuple[Command, ...]:
-    """The commands, at this desk."""
-    here = replace(data_context, command_prefix="/")
-    return tuple(
-        Command(name, summary, _action(here, name), group="data")
-        for name, summary in _SUMMARIES.items()
-    )
-
-
 def words_of(name: str, rest: str) -> list[str]:
-    """The command line that a slash command stands for. A statement stays as it was typed.
+    """The shell's words for a slash command; a statement stays as it was typed.
 
     Raises:
         ValueError: a quotation mark is not closed.
@@ -57,10 +48,15 @@ def words_of(name: str, rest: str) -> list[str]:
     return [name, *shlex.split(rest[:end]), *([statement] if statement else [])]
 
 
-def _action(data_context: DataCommandContext, name: str) -> Action:
+def _action(name: str) -> Action:
     async def run(context: CommandContext, rest: str) -> CommandOutcome:
         from dataagent_cli.data.dispatch import dispatch
 
+        data_context = replace(context.require_local(name).data, command_prefix="/")
+        word, _, file = rest.partition(" ")
+        if name == "export" and word == EXPORT_WORD:
+            await export_conversation(context, file.strip())
+            return CommandOutcome()
         options = _parse(context, name, rest)
         answer = await _last_answer(context) if name == "explain" else None
         if options is not None and answer is not None and options.artifact_id == NEWEST:
@@ -72,9 +68,22 @@ def _action(data_context: DataCommandContext, name: str) -> Action:
     return run
 
 
+COMMANDS = tuple(
+    Command(
+        name,
+        _EXPORT if name == "export" else summary,
+        _action(name),
+        group="data",
+        takes=_TAKES.get(name, ""),
+        is_local=True,
+    )
+    for name, summary in DATA_COMMANDS.items()
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _LastAnswer:
-    """What the last answer of a conversation rests on."""
+    """The tables and checked figures behind the last answer of a conversation."""
 
     ended_at: float
     tables: Sequence[str]  # ids of artefacts
@@ -111,7 +120,7 @@ async def _explain_newest(
         options.artifact_id = answer.tables[-1]
         await dispatch(data_context, options)
     else:
-        data_context.streams.say("the last answer rests on no statement")
+        data_context.streams.say("the last answer used no statement")
     if lines := figure_lines(answer.figures):
         data_context.streams.print("\n".join(lines))
 

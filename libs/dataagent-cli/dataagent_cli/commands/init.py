@@ -1,7 +1,7 @@
-"""`/init`: a file that tells agents about this project, AGENTS.md.
+"""`/init`: writes AGENTS.md, a file about this project that agents read.
 
-A model looks at the folder and the data and writes it; the offline model cannot, so there the
-terminal writes down what it sees itself. A file that is there is not replaced.
+A model writes it after reading the folder and the data. The offline model cannot, so then the
+terminal lists what it finds. An existing file is not replaced.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataagent_cli.commands.conversation import write_new
-from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.commands.registry import CommandContext, CommandOutcome, command
 from dataagent_cli.input.mentions import tables_of_sources
 from dataagent_cli.project import git_output, working_folder
 from dataagent_core.errors import BadInput
@@ -30,29 +30,29 @@ data sources with what their main tables hold, and the conventions to keep to. B
 at most 80 lines; leave out what you have not seen."""
 
 
-def init_command(data_context: DataCommandContext | None) -> Command:
-    """The command; without a desk the data is left to the agent."""
-
-    async def run(context: CommandContext, wish: str) -> CommandOutcome:
-        folder = working_folder()
-        if not folder.is_dir():
-            raise BadInput("This folder is gone.", details={"hint": "start dataagent in another."})
-        file = folder / FILE
-        if file.exists():
-            context.view.note(f"{file} is there already\nhint: ask for what it should say as well.")
-            return CommandOutcome()
-        if await context.conversation.model() != _OFFLINE:
-            return CommandOutcome(message=f"{_TASK}\n\n{wish}".strip())
-        text = await asyncio.to_thread(_described, folder) + await _data(data_context)
-        await asyncio.to_thread(write_new, str(file), text)
-        context.view.note(f"wrote {file} from what is here; no model is set up to say more")
+@command("init", f"write {FILE} about this project", group="agent", is_local=True)
+async def write_agents_file(context: CommandContext, wish: str) -> CommandOutcome:
+    """Write the file, or let the agent do it."""
+    data_context = context.require_local("init").data
+    folder = working_folder()
+    if not folder.is_dir():
+        raise BadInput(
+            "This folder no longer exists.", details={"hint": "start dataagent in another."}
+        )
+    file = folder / FILE
+    if file.exists():
+        context.view.note(f"{file} exists already\nhint: ask the agent to change it.")
         return CommandOutcome()
+    if await context.conversation.model() != _OFFLINE:
+        return CommandOutcome(message=f"{_TASK}\n\n{wish}".strip())
+    text = await asyncio.to_thread(_describe_folder, folder) + await _describe_data(data_context)
+    await asyncio.to_thread(write_new, str(file), text)
+    context.view.note(f"wrote {file}: the folder and the data; a model would write more")
+    return CommandOutcome()
 
-    return Command("init", f"write {FILE} about this project", run, group="agent")
 
-
-def _described(folder: Path) -> str:
-    """The folder in words: its README's first lines, its entries, what git knows."""
+def _describe_folder(folder: Path) -> str:
+    """The README's first lines, the folder's entries, the Git branch."""
     entries = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     lines = [f"# {folder.name}", ""]
     readme = next((each for each in entries if each.name.lower().startswith("readme")), None)
@@ -76,10 +76,8 @@ def _first_lines(readme: Path) -> str:
     return next((part for part in parts if not part.startswith(("#", "!", "<", "["))), "")
 
 
-async def _data(data_context: DataCommandContext | None) -> str:
+async def _describe_data(data_context: DataCommandContext) -> str:
     """The data sources with their tables."""
-    if data_context is None:
-        return ""
     tables: dict[str, list[str]] = {}
     for each in await tables_of_sources(data_context)():
         tables.setdefault(each.source, []).append(each.table.name)

@@ -1,9 +1,4 @@
-"""`/mcp`: the MCP servers of this terminal; list, add, remove, and read their files again.
-
-The words of `/mcp add`, as an entry of a file of servers. Pure.
-
-`NAME URL [--header KEY=VALUE]…` or `NAME [--env KEY=VALUE]… COMMAND [ARGUMENT]…`.
-"""
+"""`/mcp`: lists, adds, removes and reloads the MCP servers of this terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.commands.registry import CommandContext, CommandOutcome, command
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.tables import Heading, draw
 from dataagent_core.errors import BadInput
@@ -33,10 +28,10 @@ _OPTIONS = {"--header": "headers", "--env": "env"}
 
 
 def parse_add(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The name and the entry.
+    """The name and the entry in a file of servers, from the words of `/mcp add`.
 
     Raises:
-        BadInput: the words make no sense.
+        BadInput: the words are not as in `USAGE`.
     """
     name, *rest = words or [""]
     pairs, rest = _options(rest)
@@ -81,29 +76,32 @@ _HEADINGS = (
 _USAGE = f"usage: /mcp [list | reload | remove NAME]\n       {USAGE}"
 
 
-def mcp_command(servers: TerminalServers, streams: Streams) -> Command:
-    """The command, over these servers."""
+async def _words(_: Conversation) -> Iterable[tuple[str, str]]:
+    verbs = ("list", "show the servers"), ("reload", "read their files again")
+    return [*verbs, ("add", "add a server"), ("remove", "remove a server")]
 
-    async def run(context: CommandContext, rest: str) -> CommandOutcome:
-        try:
-            words = shlex.split(rest)
-        except ValueError as error:
-            context.view.note(f"error: {error}\nhint: close the quotation mark.")
-            return CommandOutcome()
-        if not words or words == ["list"]:
-            await _list(servers, streams)
-        else:
-            context.view.note(await _dispatch(servers, words))
+
+@command(
+    "mcp",
+    "list MCP servers; add, remove or reload them",
+    group="agent",
+    takes="[list|reload|add|remove]",
+    words=_words,
+    is_local=True,
+)
+async def manage_servers(context: CommandContext, rest: str) -> CommandOutcome:
+    """Do what the first word says; without one, list."""
+    servers = context.require_local("mcp").servers
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        context.view.note(f"error: {error}\nhint: close the quotation mark.")
         return CommandOutcome()
-
-    return Command(
-        "mcp",
-        "list MCP servers; add, remove or reload them",
-        run,
-        group="agent",
-        takes="[list|reload|add|remove]",
-        words=_words,
-    )
+    if not words or words == ["list"]:
+        await _list(servers, context.streams)
+    else:
+        context.view.note(await _dispatch(servers, words))
+    return CommandOutcome()
 
 
 async def _list(servers: TerminalServers, streams: Streams) -> None:
@@ -111,7 +109,7 @@ async def _list(servers: TerminalServers, streams: Streams) -> None:
     if rows:
         streams.print(draw(_HEADINGS, [cells(row) for row in rows], width=streams.width))
         return
-    streams.say("there are no MCP servers yet")
+    streams.say("no MCP servers yet")
     streams.say("hint: /mcp add NAME URL, or /mcp add NAME COMMAND [ARGUMENT]…")
 
 
@@ -146,12 +144,12 @@ async def _add(servers: TerminalServers, words: list[str]) -> str:
     await servers.load()
     lines = [f"added {one_line(name)} to {servers.own_file}; /mcp shows whether it connects"]
     if entry.get("env") or entry.get("headers"):
-        lines.append("hint: ${NAME} as a value is read from the environment and kept out of it.")
+        lines.append("hint: write a secret as ${NAME}, so that it is read from the environment.")
     return "\n".join(lines)
 
 
 def reload_summary(report: ReloadReport) -> str:
-    """What reading the files again changed."""
+    """What a reload changed."""
     parts = [
         f"{word} {', '.join(map(one_line, sorted(names)))}"
         for word, names in (
@@ -162,8 +160,3 @@ def reload_summary(report: ReloadReport) -> str:
         if names
     ]
     return "; ".join(parts) or "nothing changed"
-
-
-async def _words(_: Conversation) -> Iterable[tuple[str, str]]:
-    verbs = ("list", "show them"), ("reload", "read the files again")
-    return [*verbs, ("add", "add a server"), ("remove", "remove a server")]

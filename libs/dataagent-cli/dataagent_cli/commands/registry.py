@@ -1,20 +1,27 @@
 """What a slash command is, and finding the one that was typed.
 
-A command is data and one coroutine. The loop in `repl_loop.py` runs it and obeys its outcome.
+A command is a function with the decorator `command`, which has its help; it returns what the loop
+in `repl.py` does next.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from dataagent_cli.hosts import UnsupportedOnServer
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.input.dialogs import Dialogs
+    from dataagent_cli.mcp.servers import TerminalServers
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
+    from dataagent_core.identity import Principal
+    from dataagent_core.workspace import Memories
 
 Group = Literal["conversation", "agent", "data", "terminal"]
 GROUPS: tuple[Group, ...] = ("conversation", "agent", "data", "terminal")
@@ -31,35 +38,73 @@ class CommandOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalContext:
+    """What only a conversation in this process has: data, memories and MCP servers."""
+
+    data: DataCommandContext
+    memories: Memories
+    person: Principal
+    servers: TerminalServers
+
+
+@dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command can work with."""
+    """What a command can use; `local` is None when a server answers."""
 
     conversation: Conversation
     view: View
     commands: Commands
     streams: Streams
     dialogs: Dialogs
+    local: LocalContext | None = None
+
+    def require_local(self, command_name: str) -> LocalContext:
+        """What this process has.
+
+        Raises:
+            UnsupportedOnServer: a server answers.
+        """
+        if self.local is None:
+            raise UnsupportedOnServer(f"/{command_name}")
+        return self.local
 
 
 Action = Callable[[CommandContext, str], Awaitable[CommandOutcome]]
+"""Gets the context and what follows the command's name."""
 ArgumentWords = Callable[["Conversation"], Awaitable[Iterable[tuple[str, str]]]]
-"""What may follow a command's name: words, each with what it stands for."""
+"""Words that may follow a command's name, each with its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One slash command. `run` gets the context and what follows the name.
+    """One slash command with its help.
 
-    `takes` names what may follow, for `/help`; `words` are offered while it is typed.
+    `takes` names what may follow, for `/help`; `words` are completed while it is typed. A command
+    that `is_local` does not work with a server.
     """
 
     name: str
     summary: str
     run: Action
-    aliases: tuple[str, ...] = field(default=())
+    aliases: tuple[str, ...] = ()
     group: Group = "conversation"
     takes: str = ""
     words: ArgumentWords | None = None
+    is_local: bool = False
+
+
+def command(
+    name: str,
+    summary: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    group: Group = "conversation",
+    takes: str = "",
+    words: ArgumentWords | None = None,
+    is_local: bool = False,
+) -> Callable[[Action], Command]:
+    """Make a function a command; the arguments are `Command`'s fields."""
+    return lambda run: Command(name, summary, run, aliases, group, takes, words, is_local)
 
 
 class Commands:
@@ -86,7 +131,7 @@ class Commands:
         return None if command is None else (command, rest.strip())
 
     def nearest(self, line: str, more: Iterable[str] = ()) -> str | None:
-        """The name most like the one that was typed, among commands and what else there is."""
+        """The name closest to the one that was typed, among the commands and `more`."""
         names = [*self._by_name, *more]
         return next(iter(difflib.get_close_matches(command_name(line), names, n=1)), None)
 

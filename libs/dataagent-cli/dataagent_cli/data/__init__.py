@@ -1,1 +1,1 @@
-"""`sources`, `schema`, `sql`, `export`: data from the shell, and after a slash."""
+"""Commands over data: from the shell, and after a slash."""

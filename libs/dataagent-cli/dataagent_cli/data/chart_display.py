@@ -1,7 +1,4 @@
-"""A chart at the terminal: a picture where it can be shown, else in characters, and always a file.
-
-Above: `chart.py`, and a turn whose run made a chart. Below: core's charts, `ui/`.
-"""
+"""Shows a chart at the terminal: as a picture or in characters; the picture is also saved."""
 
 from __future__ import annotations
 
@@ -29,12 +26,12 @@ _MOST_NAME = 40
 
 
 def chart_display(context: DataCommandContext) -> Callable[[ArtifactEvent], Awaitable[None]]:
-    """Shows charts beside the answer, as a run makes them."""
+    """A function that shows a run's chart beside the answer."""
 
     async def show(event: ArtifactEvent) -> None:
         try:
             chart = await context.service.artifacts.get(event.artifact_id, owner=context.user_id)
-        except ArtifactNotFound:  # deleted in the moment it was made
+        except ArtifactNotFound:  # deleted already
             return
         await show_chart(context, chart, context.streams.err)
 
@@ -42,7 +39,7 @@ def chart_display(context: DataCommandContext) -> Callable[[ArtifactEvent], Awai
 
 
 async def show_chart(context: DataCommandContext, chart: Artifact, out: TextIO) -> None:
-    """Show a chart on `out`, and say where its picture is. What fails is said, and no more."""
+    """Show a chart on `out`, and say where its picture is; a failure is only a message."""
     png = await _picture(context, chart)
     how = context.graphics if out.isatty() else None
     if png is not None and how is not None:
@@ -78,7 +75,7 @@ async def _write_text(context: DataCommandContext, chart: Artifact, out: TextIO)
 
 
 async def _save_picture(context: DataCommandContext, chart: Artifact, png: bytes) -> None:
-    """Put the picture where a person finds it."""
+    """Save the picture among the outputs."""
     folder = context.outputs or Path()
     stem = re.sub(r"\W+", "-", chart.title).strip("-")[:_MOST_NAME] or "chart"
     path = folder / f"{stem}-{chart.artifact_id[:8]}.png"
@@ -86,6 +83,6 @@ async def _save_picture(context: DataCommandContext, chart: Artifact, png: bytes
         folder.mkdir(parents=True, exist_ok=True)
         await save(path, [png])
     except (OSError, CannotWrite) as error:
-        context.streams.say(f"the picture was not kept: {error}")
+        context.streams.say(f"the picture was not saved: {error}")
         return
     context.streams.say(f"picture: {path}")

@@ -1,7 +1,7 @@
-"""What a command over data works with: the open data room, who reads, and where it is shown.
+"""What the commands over data need: the data runtime, the reader, and the streams.
 
-The person at this machine's terminal owns the data directory, so they administer its sources.
-Policies bind them all the same.
+The user of this machine's terminal owns the data directory, so they administer its sources.
+Policies apply to them as to anyone.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DataCommandContext:
-    """One person's place at the data."""
+    """The data runtime and the streams of one user's commands."""
 
     data: DataRuntime
     user_id: str
     streams: Streams
     prices: Prices | None = None
-    outputs: Path | None = None  # where pictures are put; None: the working folder
-    graphics: Graphics | None = None  # how the terminal shows pictures, if it does
-    command_prefix: str = "dataagent "  # what stands before a command's name: `/` in a conversation
+    outputs: Path | None = None  # the folder of pictures; None: the working folder
+    graphics: Graphics | None = None  # the terminal's protocol for pictures, if it has one
+    command_prefix: str = "dataagent "  # before a command's name; `/` in a conversation
 
     @property
     def service(self) -> DataService:
-        """Everything a reader can do with data."""
+        """The data service."""
         return self.data.service
 
     async def reader(self) -> Reader:
-        """The person, as the data service knows them."""
+        """The user as a reader of the data service."""
         return await self.service.reader(self.user_id, role="admin")
 
     async def fresh_catalogue(self, source: Source) -> CatalogueState:

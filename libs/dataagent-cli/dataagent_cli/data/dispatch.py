@@ -1,7 +1,4 @@
-"""From parsed words to the command that does them. Ctrl-C stops it, wherever it is.
-
-Above: `main.py` and the slash commands. Below: one file a command.
-"""
+"""Runs the command over data that was parsed; Ctrl-C stops it."""
 
 from __future__ import annotations
 
@@ -33,11 +30,11 @@ _COMMANDS: Mapping[str, Work] = {
 
 
 async def dispatch(context: DataCommandContext, options: DataOptions) -> int:
-    """Do what was asked for; the exit status.
+    """Run the command and return its exit status.
 
     Raises:
         DataAgentError: it was refused, or failed.
-        CannotWrite: the file that was named cannot be written.
+        CannotWrite: the named file cannot be written.
     """
     try:
         return await run_stoppable(_COMMANDS[options.command or ""](context, options))

@@ -1,7 +1,6 @@
-"""Bytes on their way out: to a file that appears whole or not at all, or to standard output.
+"""Writes bytes to a file, which appears whole or not at all, or to standard output.
 
-Pieces are made and written in a worker thread; cancelling stops between two of them. Above:
-`export.py`, `sql.py`.
+Pieces are produced and written in a worker thread; cancelling stops between two of them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from uuid import uuid4
 
 
 class CannotWrite(Exception):
-    """A file that was named cannot be written. Its text says which and why; a hint the way out."""
+    """A named file cannot be written; the text says which and why."""
 
     def __init__(self, message: str, *, hint: str = "choose another place with --output FILE."):
         super().__init__(message)
@@ -24,16 +23,16 @@ class CannotWrite(Exception):
 
 
 async def save(path: Path, pieces: Iterable[bytes]) -> int:
-    """Write the pieces to a file, in place of one that is there; how many bytes they were.
+    """Write the pieces to a file, replacing an existing one; return the number of bytes.
 
     Raises:
-        CannotWrite: the file cannot be written; what was there before is still there.
+        CannotWrite: the file cannot be written; an existing one is unchanged.
     """
     return await _in_thread(pieces, lambda each: _save(path, each))
 
 
-async def send(write: Callable[[bytes], None], pieces: Iterable[bytes]) -> int:
-    """Hand the pieces to standard output one by one; how many bytes they were."""
+async def send(write: Callable[[bytes], object], pieces: Iterable[bytes]) -> int:
+    """Write the pieces to standard output one by one; return the number of bytes."""
     return await _in_thread(pieces, lambda each: _send(write, each))
 
 
@@ -48,12 +47,12 @@ async def _in_thread(pieces: Iterable[bytes], work: Callable[[Iterator[bytes]], 
         is_stopped.set()
         await asyncio.wait({running})
         if not running.cancelled():
-            running.exception()  # it is known: we caused it
+            running.exception()  # retrieved, so that asyncio does not log it
         raise
 
 
 class _Cancelled(Exception):
-    """Nobody wants the rest."""
+    """The rest is not wanted."""
 
 
 def _until_stopped(is_stopped: threading.Event, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -63,7 +62,7 @@ def _until_stopped(is_stopped: threading.Event, pieces: Iterable[bytes]) -> Iter
         yield piece
 
 
-def _send(write: Callable[[bytes], None], pieces: Iterator[bytes]) -> int:
+def _send(write: Callable[[bytes], object], pieces: Iterator[bytes]) -> int:
     total = 0
     for piece in pieces:
         write(piece)
@@ -82,26 +81,22 @@ def _save(path: Path, pieces: Iterator[bytes]) -> int:
 
 
 def _save_to_device(path: Path, pieces: Iterator[bytes]) -> int:
-    """`/dev/stdout` and the like are written to; a folder is an error of the system's."""
+    """Write to `/dev/stdout` and the like; a folder is an error of the system."""
     with path.open("wb") as file:
-        return _send(lambda piece: _discard(file.write(piece)), pieces)
+        return _send(file.write, pieces)
 
 
 def _save_whole(path: Path, pieces: Iterator[bytes]) -> int:
-    target = path.resolve()  # through a link, to what it points at
+    target = path.resolve()  # follows links
     unfinished = target.with_name(f".{uuid4().hex}.part")
     try:
         with unfinished.open("xb") as file:
-            if target.exists():  # who may read it stays as it was
+            if target.exists():
                 shutil.copymode(target, unfinished)
-            total = _send(lambda piece: _discard(file.write(piece)), pieces)
+            total = _send(file.write, pieces)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
     return total
-
-
-def _discard(_count: int) -> None:
-    """What a write returns is of no use here."""

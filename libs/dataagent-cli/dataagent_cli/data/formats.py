@@ -1,16 +1,7 @@
-"""Which format is meant, and a kept result in it as pieces of bytes.
+"""Stored results in each format, and an answer as one JSON object or as CSV.
 
-Above: `sql.py`, `export.py`. Below: `rows.py`, core's `export`.
-
-The rows of a kept result, as a table's cells and in the formats that only the terminal writes.
-
-All come from core's JSON export, which has one row a line and loses nothing: decimals are text in
-it, integers keep all their digits. Above: `formats.py`, `sql.py`.
-
-An answer in one piece: as one JSON object, or as the rows of its last table.
-
-Rows come from the artefact that was kept, all of them, and not from what the agent says about
-them. Above: `headless.py`. Below: `formats.py`, core's artefacts.
+All rows come from core's JSON export, which has one row a line and loses nothing: decimals are text
+in it, and integers have all their digits.
 """
 
 from __future__ import annotations
@@ -60,10 +51,10 @@ _ENDINGS: dict[str, Format] = {
 
 
 def resolve_format(named: str | None, output: str | None, *, usual: Format) -> Format:
-    """The format that was named, else the one the file's ending says, else the usual one.
+    """The named format, else the one of the file's ending, else the usual one.
 
     Raises:
-        BadInput: the ending says nothing.
+        BadInput: the ending is unknown.
     """
     if named is not None:
         return cast("Format", named)  # argparse allows no other
@@ -74,17 +65,17 @@ def resolve_format(named: str | None, output: str | None, *, usual: Format) -> F
         return usual
     if ending not in _ENDINGS:
         raise BadInput(
-            f"The ending of {Path(output).name!r} says no format.",
+            f"The ending of {Path(output).name!r} does not name a format.",
             details={"hint": f"name it with --format, or use one of: {', '.join(_ENDINGS)}."},
         )
     return _ENDINGS[ending]
 
 
 def refuse_binary_on_terminal(fmt: Format, output: str | None, streams: Streams) -> None:
-    """Raise if bytes that are not text would go to a terminal.
+    """Refuse to write a binary format to a terminal.
 
     Raises:
-        BadInput: they would.
+        BadInput: it would be written to one.
     """
     if fmt in _BINARY and output is None and streams.out.isatty():
         raise BadInput(
@@ -137,7 +128,7 @@ def json_lines(path: Path, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
 
 
 def markdown_table(path: Path, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
-    """A table as GitHub's Markdown has it, numbers to the right."""
+    """A table in GitHub's Markdown, numbers to the right."""
     named = headings(columns)
     yield _markdown_row(heading.name for heading in named)
     yield _markdown_row("---:" if heading.is_number else "---" for heading in named)
@@ -184,7 +175,7 @@ _STATUSES = {"completed": "done", "user_cancelled": "cancelled", "rejected": "ca
 
 @dataclass(frozen=True, slots=True)
 class CompletedAnswer:
-    """What is known when a run is over."""
+    """An answer whose run has ended."""
 
     view: BufferedView
     end: TurnEnd
@@ -192,10 +183,10 @@ class CompletedAnswer:
 
 
 async def write_csv(context: DataCommandContext, answer: CompletedAnswer) -> None:
-    """The rows of the last table to standard output; of a run that did not end well, nothing.
+    """Write the rows of the last table to standard output; nothing if the run failed.
 
     Raises:
-        ArtifactNotFound: the answer rests on no table.
+        ArtifactNotFound: the answer has no table.
     """
     if answer.end.exit_code:
         return
@@ -218,10 +209,10 @@ async def write_csv(context: DataCommandContext, answer: CompletedAnswer) -> Non
 async def write_json(
     context: DataCommandContext, answer: CompletedAnswer, prices: Prices | None
 ) -> None:
-    """One object to standard output, however the run ended."""
+    """Write the answer as one object to standard output, however the run ended."""
     view, done = answer.view, answer.end.done
     usage = done.token_usage or {}
-    told = {
+    body = {
         "session_id": answer.session_id,
         "run_id": view.run_id,
         "status": _STATUSES.get(done.reason, "failed"),
@@ -233,14 +224,14 @@ async def write_json(
         "figures": (done.metadata or {}).get("figures"),
         "error": view.error and {"error_code": view.error.error_code, "message": view.error.error},
     }
-    context.streams.write(orjson.dumps(told, default=str, option=orjson.OPT_APPEND_NEWLINE))
+    context.streams.write(orjson.dumps(body, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
 
 async def _answer_table(
     context: DataCommandContext, artifact_id: str
 ) -> dict[str, Any]:  # Any: JSON
     table = await context.service.artifacts.get(artifact_id, owner=context.user_id)
-    found = await asyncio.to_thread(_answer_rows, context, table)
+    rows = await asyncio.to_thread(_answer_rows, context, table)
     is_cut = table.receipt is not None and table.receipt.is_truncated
     return {
         "artifact_id": artifact_id,
@@ -249,8 +240,8 @@ async def _answer_table(
         "row_count": table.row_count,
         "is_truncated": is_cut,
         "warnings": list(table.receipt.warnings) if table.receipt else [],
-        "rows": found,
-        "is_whole": len(found) == table.row_count and not is_cut,
+        "rows": rows,
+        "is_whole": len(rows) == table.row_count and not is_cut,
         "sql": table.receipt.sql_executed if table.receipt else None,
     }
 

@@ -1,14 +1,9 @@
-"""What someone brings along: files, folders and addresses as sources of this process alone.
+"""Names, files, folders and URLs of the command line as data sources.
 
-Files that hold tables become one source together, so that they can be joined; a database is one by
-itself. Nothing is registered, and nothing of it is left when the program ends. A plain word is the
-name of a source that is registered. Above: `main.py`, `sql.py`, `schema.py`. Below: core's
-`DataService.add_temporary`.
-
-Where a source is, as someone types it: a URL, a folder, a file. Secrets are asked for.
-
-`${NAME}` stands for a variable of the environment, or for what is typed when it is not set. No
-message here quotes a URL. Above: `sources.py`.
+Files with tables become one source together, so that they can be joined; a database is a source of
+its own. They exist for this process only. A plain word is the name of a registered source.
+`${NAME}` in a URL stands for a variable of the environment, or is asked for; no message quotes a
+URL.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
 
 
 AskSecret = Callable[[str], Awaitable[str | None]]
-"""Asks a person for a secret; None when they leave."""
+"""Asks the user for a secret; None when they cancel."""
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _FILE_KINDS = "|".join(name for each in DIALECTS if each.is_file for name in each.url_names)
@@ -42,7 +37,7 @@ _DATABASES = {ending: each.url_names[0] for each in DIALECTS for ending in each.
 
 
 class PromptCancelled(Exception):
-    """The person was asked for a secret and left instead."""
+    """The user was asked for a secret and cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class SourceLocation:
     url: SecretStr | None = None
     folder: str | None = None
     files: tuple[str, ...] = ()
-    is_password_typed: bool = False  # in clear on the command line
+    is_password_typed: bool = False  # in clear text on the command line
 
 
 async def parse_location(
@@ -62,11 +57,11 @@ async def parse_location(
     ask: AskSecret | None,
     asks_password: bool = False,
 ) -> SourceLocation:
-    """Where the written address leads.
+    """The location that a text names: a URL, a folder or a file.
 
     Raises:
-        BadInput: there is nothing there, or a variable is not set and nobody can be asked.
-        Left: whoever was asked left.
+        BadInput: it does not exist, or a variable is not set and no one can be asked.
+        PromptCancelled: the user was asked for a secret and cancelled.
     """
     if "://" not in written and not _VARIABLE.fullmatch(written):
         return _local_path(written)
@@ -99,7 +94,7 @@ def _local_path(written: str) -> SourceLocation:
 
 
 def _absolute(url: str) -> str:
-    """A file's URL from wherever the program is started next time."""
+    """A file's URL with an absolute path, since the program may be started elsewhere next."""
     found = _RELATIVE_FILE.match(url)
     if found is None:
         return url
@@ -113,7 +108,7 @@ def _absolute(url: str) -> str:
 async def _expand_variables(
     written: str, environment: Mapping[str, str], ask: AskSecret | None
 ) -> str:
-    """The URL with its variables; before the host their values are spelled as a URL needs it."""
+    """The URL with its variables replaced; before the host their values are percent-encoded."""
     before_host = written.rfind("@")
     parts: list[str] = []
     end = 0
@@ -131,7 +126,7 @@ async def _expand_variables(
 async def _ask_secret(ask: AskSecret | None, name: str) -> str:
     if ask is None:
         raise BadInput(
-            f"{name!r} is needed, and nobody is at the terminal to be asked for it.",
+            f"{name!r} is needed, and there is no terminal to ask on.",
             details={"hint": "set a variable of the environment and write ${NAME} in the URL."},
         )
     value = await ask(name)
@@ -157,15 +152,15 @@ _MOST_NAME = 60
 
 
 def is_name(written: str) -> bool:
-    """Whether it names a registered source, and is no path or address."""
+    """Whether a text is the name of a registered source, and not a path or URL."""
     return _NAME.fullmatch(written) is not None
 
 
 async def open_sources(context: DataCommandContext, written: Sequence[str]) -> list[Source]:
-    """The sources that are meant, in their order; those that are no names are opened for now.
+    """The named sources in their order; files and URLs are opened for this process.
 
     Raises:
-        BadInput: there is no such file, or it is no table.
+        BadInput: there is no such file, or it is not a table.
         SourceNotFound: there is no source of that name.
         SourceUnavailable: a database does not answer.
     """
@@ -193,10 +188,10 @@ async def open_sources(context: DataCommandContext, written: Sequence[str]) -> l
 
 
 async def resolve_source(context: DataCommandContext, written: Sequence[str]) -> Source:
-    """The one source that is meant; the usual one if nothing is written.
+    """The one named source; the default one if none is named.
 
     Raises:
-        BadInput: it is more than one.
+        BadInput: there is more than one.
         Others: as `open_sources`.
     """
     if not written:
@@ -214,7 +209,7 @@ async def resolve_source(context: DataCommandContext, written: Sequence[str]) ->
 async def _parse_location(written: str) -> SourceLocation:
     try:
         return await parse_location(written, environment=environment(), ask=None)
-    except PromptCancelled as error:  # nobody is asked, so nobody leaves
+    except PromptCancelled as error:  # cannot happen without `ask`
         raise BadInput(f"{written!r} needs a password.") from error
 
 
@@ -226,7 +221,7 @@ async def _register_temporary(
 
 
 def _derived_name(place: SourceLocation, written: str) -> str:
-    """A name for a folder or a database: that of its file, else of what it is."""
+    """A name for a folder or a database, from the last part of its location."""
     if "://" not in written:
         return _sanitized_name(Path(written).absolute().stem)
     return _sanitized_name(

@@ -1,7 +1,7 @@
-"""Data that is piped in: told from text by its beginning, and spooled to a file as it came.
+"""Tells piped data from text by its beginning, and writes it to a file as it came.
 
-Binary formats and JSON say what they are. Lines are a table when each has the same number of
-fields, two at least, under headings that could be such; all else is text. Above: `headless.py`.
+Binary formats and JSON are recognised by their first bytes. Lines are a table when each has the
+same number of fields, at least two, below headings; anything else is text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _CSV_FIELD = 1024 * 1024
 def read_piped_data(
     source: BinaryIO, folder: Path, *, note: Callable[[str], None], is_data: bool = False
 ) -> Path | str:
-    """The input: as a file in `folder` if it is data, else as text. `is_data` says that it is.
+    """The input as a file in `folder` if it is data, else as text.
+
+    With `is_data`, anything but an empty input is data.
 
     Raises:
         NotText: it is neither data nor UTF-8 text.
@@ -52,7 +54,7 @@ def read_piped_data(
 
 
 def detect_ending(head: bytes, *, is_whole: bool) -> str | None:
-    """The ending of a file that begins so and holds data; None if it is text."""
+    """The file ending of data that begins so; None for text."""
     for start, magic, ending in _MAGIC:
         if head[start:].startswith(magic):
             return ending
@@ -63,12 +65,12 @@ def detect_ending(head: bytes, *, is_whole: bool) -> str | None:
 
 
 def _decode_leniently(head: bytes) -> str:
-    """The text, as far as its shape matters: commas and line ends are where they are."""
+    """The text, with commas and line ends in their places, whatever its encoding."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head.decode("utf-16", errors="replace")
     try:
         return head.decode("utf-8-sig")
-    except UnicodeDecodeError:  # cut in the middle of a character, or another encoding
+    except UnicodeDecodeError:  # cut within a character, or another encoding
         return head.decode("latin-1").removeprefix("ï»¿")
 
 
@@ -99,7 +101,7 @@ def _table_ending(text: str, *, is_whole: bool) -> str | None:
 
 
 def _width(text: str, delimiter: str, *, is_whole: bool) -> int:
-    """How many fields each line has; 0 if that is not the same for all, or there is one line."""
+    """The number of fields of each line; 0 if lines differ, or there is only one."""
     csv.field_size_limit(_CSV_FIELD)
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]

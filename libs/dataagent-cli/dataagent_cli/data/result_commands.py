@@ -1,17 +1,4 @@
-"""`dataagent chart` and `/chart`: draw a kept result, by its columns or as somebody says.
-
-Above: `dispatch.py`. Below: core's charts, `chart_display.py`.
-
-`dataagent export`: a kept result, or a chart made from one, as a file or on standard output.
-
-Above: `dispatch.py`. Below: core's artefacts and charts.
-
-`dataagent explain` and `/explain`: what a result rests on, and how the engine comes by it.
-
-The statement as it was asked and as it ran, the tables it read, the policies, the engine's plan;
-of an answer also where each of its figures stands. Above: `dispatch.py`,
-`commands/data.py`. Below: core's `DataService.explain`, which goes the guarded path.
-"""
+"""`export`, `chart` and `explain`: commands over a stored result."""
 
 from __future__ import annotations
 
@@ -59,12 +46,12 @@ _OF_TABLES = ("csv", "jsonl", "markdown", "parquet", "xlsx")
 
 
 async def export_artifact(context: DataCommandContext, options: DataOptions) -> int:
-    """Write the artefact.
+    """Write an artefact to a file or standard output.
 
     Raises:
         ArtifactNotFound: there is none of that id, or it has expired.
-        BadInput: it has no such format.
-        CannotWrite: the file that was named cannot be written.
+        BadInput: it cannot be written in that format.
+        CannotWrite: the named file cannot be written.
     """
     artifact = await _find_exportable(context, options)
     usual: Format = "png" if artifact.kind == "chart" else "csv"
@@ -81,7 +68,7 @@ async def export_artifact(context: DataCommandContext, options: DataOptions) -> 
 
 
 async def _find_exportable(context: DataCommandContext, options: DataOptions) -> Artifact:
-    """The artefact of that id; the last one is the newest that the format can hold."""
+    """The artefact of that id; `last` is the newest one that the format suits."""
     fmt = resolve_format(options.format, options.output, usual="table")
     if options.artifact_id == NEWEST and fmt in _OF_TABLES:
         return await find_table(context, NEWEST)
@@ -107,7 +94,7 @@ def _table_bytes(context: DataCommandContext, artifact: Artifact, fmt: Format) -
 
 
 async def _chart_bytes(context: DataCommandContext, artifact: Artifact, fmt: Format) -> bytes:
-    """A picture, or with `json` the Vega-Lite specification with its values."""
+    """A picture, or for `json` the Vega-Lite specification with its values."""
     if fmt == "json":
         shown: dict[str, Any] = await context.data.charts.shown(artifact)
         return orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -136,11 +123,11 @@ _Spec = dict[str, Any]  # Any: Vega-Lite
 
 
 async def draw_chart(context: DataCommandContext, options: DataOptions) -> int:
-    """Make the chart, show it, and write it to a file if one is named.
+    """Make a chart, and show it or write it to the named file.
 
     Raises:
         ArtifactNotFound: there is no such result.
-        BadInput, BadChart: a column is not there, or a table says it better.
+        BadInput, BadChart: there is no such column, or nothing to draw.
     """
     table = await find_table(context, options.artifact_id)
     spec = _spec(table, options.kind_and_columns)
@@ -161,7 +148,7 @@ async def draw_chart(context: DataCommandContext, options: DataOptions) -> int:
 
 
 def _spec(table: Artifact, words: Sequence[str]) -> _Spec | None:
-    """What was asked for, in Vega-Lite; None where the columns' types may decide it all."""
+    """The Vega-Lite specification of the words; None without words: core chooses by types."""
     if not words:
         return None
     kind = words[0].lower() if words[0].lower() in CHART_KINDS else None
@@ -197,9 +184,9 @@ def _channel(column: ResultColumn) -> _Spec:
 
 
 def _roles(table: Artifact, named: Sequence[ResultColumn]) -> tuple[ResultColumn, ResultColumn]:
-    """The column along the axis and the one that is measured: as named, else by their types."""
+    """The columns of labels and of numbers: as named, else by their types."""
     if len(named) > 2:
-        raise BadInput("A chart has two columns: what it shows, and how much.")
+        raise BadInput("A chart takes two columns: labels and numbers.")
     if len(named) == 2:
         return named[0], named[1]
     columns = [column for column in table.columns if column not in named]
@@ -210,12 +197,12 @@ def _roles(table: Artifact, named: Sequence[ResultColumn]) -> tuple[ResultColumn
     first = named[0] if named else next(iter([*others, *numbers]))
     measured = [column for column in numbers if column is not first]
     if not measured:
-        raise BadInput("The result has no number to draw; a table says it better.")
+        raise BadInput("The result has no column of numbers to draw.")
     return first, measured[-1] if others else measured[0]
 
 
 def _column(table: Artifact, name: str) -> ResultColumn:
-    """The column of that name, however its case is written."""
+    """The column of that name; case is ignored if no name matches exactly."""
     for column in table.columns:
         if column.name == name:
             return column
@@ -230,7 +217,7 @@ _MOST_FIGURES = 40
 
 
 async def explain_result(context: DataCommandContext, options: DataOptions) -> int:
-    """Print it.
+    """Print the statement, source, policies, tables and plan of a result.
 
     Raises:
         ArtifactNotFound: there is no such result.
@@ -243,7 +230,7 @@ async def explain_result(context: DataCommandContext, options: DataOptions) -> i
     lines = [f"Result    {one_line(table.title)}", *_summary_lines(table, receipt)]
     source = await context.service.sources.get(receipt.source_id)
     if source is None:
-        lines.append(f"Plan      {receipt.source_name} is not among the sources any more")
+        lines.append(f"Plan      {receipt.source_name} is no longer a data source")
     else:
         lines += await _plan_and_tables(context, source, receipt)
     context.streams.print("\n".join(lines))
@@ -272,7 +259,7 @@ def _summary_lines(table: Artifact, receipt: Receipt) -> list[str]:
 async def _plan_and_tables(
     context: DataCommandContext, source: Source, receipt: Receipt
 ) -> list[str]:
-    """The tables behind it with their rows, and the engine's plan."""
+    """The tables of the statement with their rows, and the engine's plan."""
     reader = await context.reader()
     try:
         catalogue = await context.service.catalogue(source, reader)
@@ -298,7 +285,7 @@ def _labelled(label: str, lines: list[str]) -> list[str]:
 
 
 def figure_lines(figures: Mapping[str, Any]) -> list[str]:
-    """Where each figure of an answer stands, a line each, as the end of its run tells it."""
+    """The cell or sum behind each figure of an answer, a line each."""
     verified = cast("list[dict[str, Any]]", figures.get("verified") or [])
     unbacked = cast("list[dict[str, Any]]", figures.get("unbacked") or [])
     lines = [f"✓ {one_line(str(each.get('text')))}: {_evidence(each)}" for each in verified]

@@ -1,7 +1,4 @@
-"""`dataagent schema`: which tables a source has, what is in them, which fit some words.
-
-Above: `dispatch.py`. Below: core's catalogue, as far as the reader may see it.
-"""
+"""`dataagent schema`: shows the tables of a source, their columns, and what changed."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ _SAMPLES = 3
 
 
 async def show_schema(context: DataCommandContext, options: DataOptions) -> int:
-    """Print it.
+    """Print tables, columns, matches of a search, or changes.
 
     Raises:
         DataAgentError: there is no such source or table, or the source cannot be read.
@@ -66,14 +63,14 @@ async def show_schema(context: DataCommandContext, options: DataOptions) -> int:
 
 
 def _diff(context: DataCommandContext, source: Source, state: CatalogueState) -> int:
-    """What changed since the source was last looked at, as `git diff` marks it."""
+    """Print what changed since the source was last read, marked as in `git diff`."""
     is_news = state.drift and state.drifted_at == state.catalogue.refreshed_at
     for change in state.drift if is_news else ():
         context.streams.print(f"{_sign(change)} {one_line(change)}")
     for line in _heading(source, state):
         context.streams.say(line)
     if not is_news:
-        context.streams.say("nothing has changed since it was last looked at")
+        context.streams.say("nothing has changed since it was last read")
     return exit_codes.OK
 
 
@@ -88,7 +85,7 @@ async def _search(
 ) -> int:
     hits = await asyncio.to_thread(search, catalogue, words)
     if not hits:
-        context.streams.say(f"nothing fits {one_line(words)!r}\nhint: try other words, or none.")
+        context.streams.say(f"no table matches {one_line(words)!r}\nhint: try other words.")
         return exit_codes.FAILED
     by_key = {table.key: table for table in catalogue.tables}
     rows = [
@@ -104,7 +101,7 @@ def _heading(source: Source, state: CatalogueState) -> list[str]:
     counted = f"{len(tables):,} table{'' if len(tables) == 1 else 's'}"
     lines = [f"{source.name} ({state.catalogue.dialect}) · {counted} · {seen}"]
     if state.problem:
-        lines.append(f"it cannot be looked at now: {one_line(state.problem)}")
+        lines.append(f"it cannot be read now: {one_line(state.problem)}")
     lines += [f"left out: {one_line(problem)}" for problem in state.left_out]
     return lines
 
@@ -154,7 +151,7 @@ def _key(table: Table, column: Column) -> str:
 
 
 def _samples(column: Column) -> str:
-    """A few of its values, as examples; all of them if they are few."""
+    """A few of its values as examples."""
     if not column.samples:
         return ""
     has_more = column.are_samples_truncated or len(column.samples) > _SAMPLES

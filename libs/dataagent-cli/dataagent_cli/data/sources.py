@@ -1,8 +1,4 @@
-"""`dataagent sources`: which there are; register one, try it, look at it again, forget it.
-
-Above: `dispatch.py`. Below: core's `DataService`, which keeps addresses encrypted and opens a
-source once before it is registered.
-"""
+"""`dataagent sources`: lists, adds, tests, refreshes and removes data sources."""
 
 from __future__ import annotations
 
@@ -48,10 +44,10 @@ _SOURCES = (
 
 
 async def manage_sources(context: DataCommandContext, options: DataOptions) -> int:
-    """Do what the action says; without one, list.
+    """Run the action; without one, list the sources.
 
     Raises:
-        DataAgentError: it cannot be done; the message says why.
+        DataAgentError: it was refused, or failed.
     """
     match options.action:
         case "add":
@@ -73,7 +69,7 @@ async def _list(context: DataCommandContext) -> int:
     reader = await context.reader()
     found = await context.service.sources.list_for(reader)
     if not found:
-        context.streams.say("there is no data source yet")
+        context.streams.say("no data source yet")
     else:
         rows = await asyncio.gather(*(_row(context, source, reader) for source in found))
         context.streams.print(draw(_SOURCES, rows, width=context.streams.width))
@@ -87,7 +83,7 @@ async def _list(context: DataCommandContext) -> int:
 
 
 async def _row(context: DataCommandContext, source: Source, reader: Reader) -> tuple[str, ...]:
-    """What is known of a source; one that does not answer is still listed."""
+    """A source as a row; one that does not answer is listed with what is known."""
     tables = rows = _UNKNOWN
     dialect = source.dialect
     try:
@@ -103,14 +99,14 @@ async def _row(context: DataCommandContext, source: Source, reader: Reader) -> t
 
 
 async def _default(context: DataCommandContext) -> Source | None:
-    """The source that is meant when none is named; None if there is none at all."""
+    """The default source; None without any source."""
     with suppress(SourceNotFound):
         return await context.service.source(await context.reader())
     return None
 
 
 async def _note_default(context: DataCommandContext, before: Source | None) -> None:
-    """Say which source is the default, and whether that is news."""
+    """Say which source is the default, and whether it is another one."""
     default = await _default(context)
     if default is None:
         return
@@ -119,7 +115,7 @@ async def _note_default(context: DataCommandContext, before: Source | None) -> N
 
 
 def _rows(catalogue: Catalogue) -> str:
-    """Rows of all tables; a plus where some tables' are not known."""
+    """The rows of all tables, with a plus if some are unknown."""
     counts = [table.row_count for table in catalogue.tables]
     known = [count for count in counts if count is not None]
     if not known:
@@ -167,7 +163,7 @@ async def _add(context: DataCommandContext, options: DataOptions) -> int:
 
 
 async def _test(context: DataCommandContext, name: str) -> int:
-    """Open a source, or what may become one, and say what it answers."""
+    """Open a registered source, a URL or a file, and run a query."""
     source = await resolve_source(context, [name])
     state = await context.fresh_catalogue(source)
     started = time.perf_counter()
@@ -186,7 +182,7 @@ async def _remove(context: DataCommandContext, name: str) -> int:
     context.streams.say(f"removed {source.name}; its data is untouched")
     await _note_default(context, default)
     if source.is_sample:
-        context.streams.say("hint: it stays away; DATAAGENT_SAMPLE_DATA=true brings it back.")
+        context.streams.say("hint: DATAAGENT_SAMPLE_DATA=true restores it.")
     return exit_codes.OK
 
 
@@ -220,13 +216,13 @@ def _grant(text: str) -> Grant:
             return Grant(kind, name)
         case _:
             raise BadInput(
-                f"{text!r} names nobody who could read the source.",
+                f"{text!r} does not name a reader.",
                 details={"hint": "write everyone, user:NAME, tenant:NAME or agent:NAME."},
             )
 
 
 def _secret_prompt(streams: Streams) -> AskSecret:
-    """Asks on the terminal, without showing what is typed."""
+    """A function that asks on the terminal without showing what is typed."""
     from prompt_toolkit import PromptSession
 
     async def ask(name: str) -> str | None:

@@ -1,7 +1,4 @@
-"""`dataagent sql`: one statement, its rows on standard output, what they rest on beside them.
-
-Above: `dispatch.py`. Below: core's `DataService.query`, the one path of every statement.
-"""
+"""`dataagent sql`: runs one statement; rows go to standard output, their receipt beside them."""
 
 from __future__ import annotations
 
@@ -37,11 +34,11 @@ _SLOW_SECONDS = 2.0
 
 
 async def run_sql(context: DataCommandContext, options: DataOptions) -> int:
-    """Run the statement, show or write its rows, say what they rest on.
+    """Run the statement, show or write its rows, and print the receipt.
 
     Raises:
         DataAgentError: it was refused, or failed.
-        CannotWrite: the file that was named cannot be written.
+        CannotWrite: the named file cannot be written.
     """
     fmt = resolve_format(options.format, options.output, usual="table")
     refuse_binary_on_terminal(fmt, options.output, context.streams)
@@ -56,11 +53,11 @@ async def run_sql(context: DataCommandContext, options: DataOptions) -> int:
 
 
 def _statement(written: str, streams: Streams) -> str:
-    """The statement, from standard input if a dash stands for it."""
+    """The statement, from standard input for a dash."""
     if written.strip() != "-":
         return written
     if streams.piped is None:
-        raise BadInput("Nothing is piped in, so there is no statement.")
+        raise BadInput("Nothing is piped in, so there is no statement to run.")
     return read_piped(
         streams.piped, note=lambda _: streams.say("waiting for a statement on standard input")
     )
@@ -84,7 +81,7 @@ async def _note_if_slow(context: DataCommandContext, source: Source) -> None:
 async def _show(
     context: DataCommandContext, options: DataOptions, fmt: Format, answered: ExecutedQuery
 ) -> int:
-    """Print or write the rows; how many they were."""
+    """Print or write the rows; return how many."""
     path, artifact = context.service.artifacts.path_of(answered.artifact), answered.artifact
     if fmt == "table":
         return await _show_table(context, options, answered, path)

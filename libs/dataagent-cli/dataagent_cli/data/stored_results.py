@@ -1,7 +1,4 @@
-"""Which kept result is meant: by its id, or the newest one. Above: `export`, `chart`, `explain`.
-
-What a result rests on, in a few lines for standard error. Pure.
-"""
+"""Finds a stored result by its id or as the newest one, and describes it in a few lines."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _SEARCHED = 50
 
 
 async def find_artifact(context: DataCommandContext, artifact_id: str) -> Artifact:
-    """The artefact of that id, or for `last` the newest one.
+    """The artefact of an id, or the newest one for `last`.
 
     Raises:
         ArtifactNotFound: there is none, or it has expired.
@@ -54,7 +51,7 @@ async def find_table(context: DataCommandContext, artifact_id: str) -> Artifact:
 
 
 async def newest_table(context: DataCommandContext) -> Artifact | None:
-    """The table that was kept last, if one was."""
+    """The newest stored table, if there is one."""
     for each in await context.service.artifacts.list(context.user_id, limit=_SEARCHED):
         if each.kind == "table":
             return each
@@ -63,7 +60,7 @@ async def newest_table(context: DataCommandContext) -> Artifact | None:
 
 def _no_results(context: DataCommandContext) -> ArtifactNotFound:
     return ArtifactNotFound(
-        "No result has been kept yet.",
+        "No result has been stored yet.",
         details={"hint": f'run a statement first: {context.command_prefix}sql "SELECT …"'},
     )
 
@@ -72,7 +69,7 @@ _LIMITS = {"rows": "row", "bytes": "size", "time": "time"}
 
 
 def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
-    """How many rows of which source in what time; whether they are all; which rules applied."""
+    """Rows, source and duration; whether rows are missing; warnings and policies."""
     parts = [
         rows_text(shown, receipt.row_count),
         f"{one_line(receipt.source_name)} ({receipt.dialect})",
@@ -90,8 +87,8 @@ def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
 
 
 def stored_line(artifact: Artifact) -> str:
-    """Under which id the result is kept, and until when."""
-    until = "" if artifact.expires_at is None else f", kept until {artifact.expires_at:%Y-%m-%d}"
+    """The id of a stored result, and when it expires."""
+    until = "" if artifact.expires_at is None else f", stored until {artifact.expires_at:%Y-%m-%d}"
     return f"artefact {artifact.artifact_id}{until}"
 
 

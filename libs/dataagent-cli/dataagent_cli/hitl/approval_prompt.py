@@ -1,15 +1,8 @@
-"""The question on the screen: what would happen, the choices, and the keys that take them.
+"""The approval prompt: the call, the choices, and the keys that choose.
 
-A small prompt_toolkit application that leaves nothing behind. It draws to the size the window has
-now, so that it may be resized while it asks. What an answer means is decided in `terminal.py`.
-
-The keyboard of a question: it takes no key before typing has paused.
-
-A question appears under the hands of a person who may be typing their next message. So keys that
-are pressed before it appears, and until nothing was pressed for a moment, go to the next prompt;
-Ctrl-C works at once, and a lone Esc when the pause is over. Above: `terminal.py`.
-
-The question where nothing can be drawn (`TERM=dumb`): text above, an answer in a line.
+It appears while the user may be typing the next message. So keys that are pressed before it
+appears, and until typing has paused, go to the next prompt; Ctrl-C works at once, and a lone Esc
+when the pause is over. It is drawn to the current size of the window, and erased afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +45,7 @@ _NOT_TYPED: Final = frozenset(
 
 
 class GuardedInput(Input):
-    """A keyboard behind a guard. Leaving the block gives the next prompt what was typed for it."""
+    """A keyboard that holds keys back; leaving the block gives them to the next prompt."""
 
     def __init__(self, keyboard: Input, pause_seconds: float = PAUSE_SECONDS) -> None:
         self._keyboard = keyboard
@@ -79,7 +72,7 @@ class GuardedInput(Input):
         return self._is_open
 
     def guard(self) -> None:
-        """Hold keys back until typing has paused in what reads next; a pause of 0 holds none."""
+        """Hold keys back until typing has paused; a pause of 0 holds none back."""
         self._is_open = not self._pause_seconds
         if not self._is_open:
             self._held += get_typeahead(self)
@@ -127,7 +120,7 @@ class GuardedInput(Input):
         return self._filter_keys(self._keyboard.read_keys())
 
     def flush_keys(self) -> list[KeyPress]:
-        """The rest of a sequence that did not go on."""
+        """The keys of a sequence that ended early."""
         return self._filter_keys(self._keyboard.flush_keys())
 
     @contextmanager
@@ -146,15 +139,15 @@ class GuardedInput(Input):
         return self._attach(input_ready_callback)
 
     def detach(self) -> AbstractContextManager[None]:
-        """Call nobody back for a while."""
+        """Stop calling back for a while."""
         return self._keyboard.detach()
 
     def typeahead_hash(self) -> str:
-        """What tells keys typed ahead to a question from those to a prompt."""
+        """A name of its own, so that keys typed ahead of a question do not reach a prompt."""
         return f"question-{self._keyboard.typeahead_hash()}"
 
     def fileno(self) -> int:
-        """The keyboard's."""
+        """The keyboard's file descriptor."""
         return self._keyboard.fileno()
 
     @property
@@ -174,27 +167,27 @@ class GuardedInput(Input):
 Binding = Callable[[KeyPressEvent], None]
 _FEWEST_ROWS = 3
 _KEYS = "arrows and Enter, a letter or a number · Esc {escape} · Shift-Tab: mode {mode}"
-_GUARDED = "what you are typing goes to your next message; stop typing to answer"
+_GUARDED = "keys go to your next message; stop typing to answer"
 _ESCAPE_SECONDS = 0.05
 
 
 class ApprovalPrompt:
-    """One question: the call, the choices, and which of them is marked."""
+    """One question: the call, the choices, and the marked one."""
 
     def __init__(
         self,
         action: ActionRequest,
         choices: Sequence[ApprovalChoice],
         state: SessionState,
-        note: str = "",
+        question: str,
         *,
         escape: ApprovalAnswer = "stop",
     ) -> None:
-        """`note` is said below the call: why it is asked again. `escape` is what Esc answers."""
+        """`question` stands between the call and the choices; `escape` is what Esc answers."""
         self._action = action
         self._choices = choices
         self._state = state
-        self._note = note
+        self._question = question
         self._escape: ApprovalAnswer = escape
         self._keyboard: GuardedInput | None = None
         self._lines = preview(action)
@@ -206,7 +199,7 @@ class ApprovalPrompt:
         """The answer that was chosen.
 
         Raises:
-            Interrupted: Ctrl-C, or the terminal is gone.
+            PromptInterrupted: Ctrl-C, or the terminal is gone.
         """
         control = FormattedTextControl(self._render, focusable=True, show_cursor=False)
         app: Application[ApprovalAnswer] = Application(
@@ -233,13 +226,13 @@ class ApprovalPrompt:
         return join_lines([*head, *shown, *foot])[:-1]
 
     def _head(self, columns: int) -> list[Line]:
-        said: list[Line] = [[("bold", title(self._action))]]
+        lines: list[Line] = [[("bold", title(self._action))]]
         if self._action.description:
-            said += [[("", line)] for line in printable(self._action.description).split("\n")]
-        return wrap_lines(said, columns)
+            lines += [[("", line)] for line in printable(self._action.description).split("\n")]
+        return wrap_lines(lines, columns)
 
     def _page(self, rows: list[Line], columns: int, *, room: int) -> list[Line]:
-        """The part of the call that has room, and which part it is."""
+        """The part of the call that fits, and which part it is."""
         room = max(room, _FEWEST_ROWS)
         if len(rows) <= room:
             self._first_row = 0
@@ -253,21 +246,18 @@ class ApprovalPrompt:
         return [*shown, [("italic", f"  {shorten(where, columns - 2)}")]]
 
     def _foot(self, columns: int) -> list[Line]:
-        said: list[Line] = []
-        if self._note:
-            said += wrap_lines(
-                [[("bold", line)] for line in printable(self._note).split("\n")], columns
-            )
+        question: list[Line] = [[("bold", line)] for line in printable(self._question).split("\n")]
+        lines = wrap_lines(question, columns)
         for number, choice in enumerate(self._choices):
             is_marked = number == self._marked
             mark, style = ("❯", "bold reverse") if is_marked else (" ", "")
             label = shorten(choice.label, columns - 5)
-            said.append([(style, f"{mark} {choice.key}  {label}")])
+            lines.append([(style, f"{mark} {choice.key}  {label}")])
         keys = _GUARDED
         if self._keyboard is None or self._keyboard.is_open:
             escape = "stops" if self._escape == "stop" else "goes back"
             keys = _KEYS.format(escape=escape, mode=self._state.mode)
-        return [*said, [("italic", shorten(keys, columns))]]
+        return [*lines, [("italic", shorten(keys, columns))]]
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -316,14 +306,16 @@ async def ask_in_text(
     choices: Sequence[ApprovalChoice],
     lines: LineReader,
     note: Callable[[str], None],
+    question: str,
     *,
-    question: str = "",
     escape: ApprovalAnswer = "stop",
 ) -> ApprovalAnswer:
-    """The answer that was typed: a letter, a number or the word; `escape` for none.
+    """The approval prompt where nothing can be drawn: text above, the answer in a line.
+
+    An answer is a choice's letter, number or name; `escape` stands for none.
 
     Raises:
-        Interrupted: Ctrl-C.
+        PromptInterrupted: Ctrl-C.
     """
     call = ["".join(text for _, text in line) for line in preview(action)]
     listed = [f"{number}. {each.label} ({each.key})" for number, each in enumerate(choices, 1)]

@@ -1,13 +1,8 @@
-"""A call → what would happen, as lines for the screen: a diff, a statement, a command, a request.
+"""A call as lines for the screen, and as a text to edit.
 
-Pure. A line is a list of styled pieces without tabs; control characters are spelled out, so that
-none is obeyed and nothing is hidden. `wrap_lines` breaks lines to a width in columns, where a
-Chinese character has two.
-
-A call's arguments as a text to edit, and back. Pure.
-
-A call that is about one text (a command, a statement, code, the content of a file) is edited as
-that text; any other as JSON.
+A line is a list of styled pieces without tabs; control characters are spelled out, so that none
+takes effect and nothing is hidden. A call about one text (a command, a statement, code, the content
+of a file) is edited as that text, any other as JSON.
 """
 
 from __future__ import annotations
@@ -33,13 +28,13 @@ Line = list[tuple[str, str]]
 _TAB_COLUMNS = 4
 _DIFF_STYLES = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
 _LANGUAGES = {"command": "bash", "code": "python", "sql": "sql", "query": "sql"}
-_REQUESTING = "http_request"  # of any other tool nobody knows what it does with an address
+_REQUESTING = "http_request"  # other tools may use an address in other ways
 _REQUEST = ("method", "url")
-_OVER_RESULTS = "query_artifact"  # the tool whose `query` is SQL though its name does not say so
+_OVER_RESULTS = "query_artifact"  # its `query` is SQL, though its name does not say so
 
 
 def title(action: ActionRequest) -> str:
-    """The call in a few words: the tool, and the file with how much changes in it."""
+    """The call in a few words: the tool, the file, and how many lines change."""
     name = one_line(action.name)
     if not action.diff:
         return name
@@ -49,7 +44,7 @@ def title(action: ActionRequest) -> str:
 
 
 def preview(action: ActionRequest) -> list[Line]:
-    """What would happen, nothing left out."""
+    """The whole call: a diff, a request, or its arguments."""
     if action.diff:
         rest = [] if is_complete_diff(action.diff) else [[], *_arguments(action)]
         return [*_diff(action.diff), *rest]
@@ -59,7 +54,7 @@ def preview(action: ActionRequest) -> list[Line]:
 
 
 def text_argument(action: ActionRequest) -> str | None:
-    """The argument that a call is about, if it is a text: its command, code, statement."""
+    """The name of the argument with the call's command, code or statement, if it has one."""
     named = [name for name in _LANGUAGES if isinstance(action.args.get(name), str)]
     if named and _language(action.name, named[0]) is not None:
         return named[0]
@@ -73,7 +68,7 @@ def _language(tool_name: str, argument: str) -> str | None:
 
 
 def _diff(diff: str) -> list[Line]:
-    """The changes; the names of the file are in the title."""
+    """The changed lines; the file's name is in the title."""
     lines = hunks("\n".join(_clean(diff)))
     return [[(_DIFF_STYLES.get(line[:1], ""), line)] for line in lines]
 
@@ -96,7 +91,7 @@ def _request(args: Mapping[str, Any]) -> list[Line]:
 
 
 def _arguments(action: ActionRequest) -> list[Line]:
-    """The text the call is about in its language, and the other arguments one by one."""
+    """The call's text in the colours of its language, then the other arguments."""
     main = text_argument(action)
     rest = {name: value for name, value in action.args.items() if name != main}
     listed: list[Line] = [[("", line)] for each in full_args(rest) for line in _clean(each)]
@@ -111,7 +106,7 @@ def _highlight(text: str, language: str | None) -> list[Line]:
     plain = "\n".join(_clean(text))
     if language is None:
         return [[("", line)] for line in plain.split("\n")]
-    from pygments import lex  # only a question needs it
+    from pygments import lex  # only needed here
     from pygments.lexers import (
         get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] any options
     )
@@ -137,12 +132,12 @@ def _clean(text: str) -> list[str]:
 
 
 def _in_line(value: object) -> str:
-    """A value that stands within a line, with its line ends spelled out."""
+    """A value on one line, its line ends spelled out."""
     return "\\n".join(_clean(str(value)))
 
 
 def wrap_lines(lines: Iterable[Line], columns: int) -> list[Line]:
-    """The lines, broken where the screen ends."""
+    """The lines, broken at a width in columns; a Chinese character has two."""
     out: list[Line] = []
     for line in lines:
         out.append([])
@@ -181,7 +176,7 @@ _CONTENT = "content"
 
 @dataclass(frozen=True, slots=True)
 class CallDraft:
-    """What is edited: the text, the ending of its file, and the argument it is; None: all."""
+    """A text to edit, the suffix of its file, and the argument it replaces; None: all of them."""
 
     text: str
     suffix: str
@@ -197,10 +192,10 @@ def draft_call(action: ActionRequest) -> CallDraft:
 
 
 def apply_draft(action: ActionRequest, edited: CallDraft) -> EditedAction:
-    """The call that was made of a draft.
+    """The call of an edited draft.
 
     Raises:
-        BadDecision: it is not JSON, or does not fit the tool; says why.
+        BadDecision: the draft is not JSON, or does not fit the tool.
     """
     args = action.args
     if edited.argument is None:
@@ -228,7 +223,7 @@ def _suffix(action: ActionRequest, argument: str) -> str:
 
 
 def _keep_line_end(text: str, before: str) -> str:
-    """Without the line end that editors add, if there was none."""
+    """Drop the line end that editors add, if there was none before."""
     return text if before.endswith("\n") else text.removesuffix("\n")
 
 

@@ -1,4 +1,4 @@
-"""What can be answered to an approval, and which keys say so. Plain data."""
+"""The choices of an approval, with their labels and keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PromptInterrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalChoice:
-    """One line of the question: what it says, the letter that picks it, what it needs."""
+    """One choice: its label, its key, and the decision that the request must allow."""
 
     answer: ApprovalAnswer
     label: str
@@ -32,18 +32,18 @@ CHOICES = (
     ApprovalChoice("approve", "Approve", "y", "approve"),
     ApprovalChoice("reject", "Reject, and say why", "n", "reject"),
     ApprovalChoice("edit", "Edit the call first", "e", "edit"),
-    ApprovalChoice("approve_kind", "Approve every {kind} of this conversation", "k", "approve"),
+    ApprovalChoice("approve_kind", "Approve every {kind} in this conversation", "k", "approve"),
     ApprovalChoice("approve_all", "Approve everything from now on (mode auto)", "a", "approve"),
 )
 CONFIRMATIONS = (
     ApprovalChoice("back", "No, go back", "n", "approve"),
     ApprovalChoice("confirm", "Yes", "y", "approve"),
 )
-"""The second step of an approval that covers more than the call that is shown."""
+"""The second step of an approval that covers more than the call shown."""
 
 
 def choices_for(action: ActionRequest, allowed: Collection[DecisionType]) -> list[ApprovalChoice]:
-    """The choices a request takes, with the kind of the call in them."""
+    """The choices that a request allows, with the kind of the call in their labels."""
     return [
         replace(each, label=each.label.format(kind=kind_text(action)))
         for each in CHOICES
@@ -52,6 +52,6 @@ def choices_for(action: ActionRequest, allowed: Collection[DecisionType]) -> lis
 
 
 def kind_text(action: ActionRequest) -> str:
-    """The kind of a call as a person reads it: `write_file`, `shell: git status …`."""
+    """The kind of a call as users read it: `write_file`, `shell: git status …`."""
     kind = action.kind or action.name
     return one_line(kind if kind == action.name else f"{kind} …")

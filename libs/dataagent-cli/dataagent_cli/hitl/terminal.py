@@ -1,10 +1,9 @@
-"""Asks the person at the keyboard about a call, by the mode the conversation is in.
+"""Decides on calls at the terminal, by the conversation's mode.
 
-In mode manual a person answers; in auto, and for tools that were approved for good, the answer is
-yes; in plan nothing is changed and the agent is told so. What somebody asks in the middle of a call
-is a form, in every mode. Where there is nobody to ask, the answer is no. A yes to more than the
-call that is shown is asked for twice. What a decision does to the run is core's business. Above:
-`turn.py`. Below: `approval_prompt.py`, `form.py`, `call_draft.py`, `guarded_input.py`.
+In mode manual the user is asked; in auto, and for kinds approved before, the answer is yes; in plan
+the call is refused and the agent is told why. A question from inside a call is a form, in every
+mode. Without a terminal the answer is no. An approval that covers more than the call is confirmed
+twice.
 """
 
 from __future__ import annotations
@@ -36,18 +35,19 @@ if TYPE_CHECKING:
     from dataagent_cli.hitl.approval_prompt import GuardedInput
     from dataagent_cli.hitl.call_preview import CallDraft
 
-NO_APPROVER = "Nobody is at the terminal to approve this call."
+NO_APPROVER = "No one is at the terminal to approve this call."
 REJECTED = "Rejected at the terminal."
 DECLINED = "Not answered."
-_REASON = "why not? (Enter alone stops the answer) ❯ "
+_QUESTION = "Allow this?"
+_REASON = "Why not? (leave empty to stop the answer) ❯ "
 _WITH_REASON = "The user rejected this call; it was not executed. They say: {reason}"
-_INLINE = "Enter takes it · Alt-Enter begins a line · Esc goes back\n❯ "
-_CONFIRM_KIND = "Approve every {kind} of this conversation without asking?"
+_INLINE = "Enter saves · Alt-Enter starts a new line · Esc goes back\n❯ "
+_CONFIRM_KIND = "Approve every {kind} in this conversation without asking?"
 _CONFIRM_ALL = "Approve everything from now on without asking (mode auto)?"
 
 
 class TerminalHITLHandler:
-    """The terminal's `HITLHandler`. What was approved for good is in the conversation's state."""
+    """The terminal's `HITLHandler`. Kinds approved for good are in the conversation's state."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class TerminalHITLHandler:
         terminal_output: Output | None = None,
         pause_seconds: float | None = None,
     ) -> None:
-        """Without a state nothing is approved beforehand; `allow` names tools that run unasked.
+        """Without a state nothing is approved beforehand; `allow` names tools that never ask.
 
-        `is_interactive` is whether somebody can be asked: whether keys come from a terminal, if it
-        is left out. `note` says something above the question. A question takes keys once nothing
-        was typed for `pause_seconds`; keys that a program sends count at once unless it is given.
+        `is_interactive` is whether a user can be asked; by default, whether keys come from a
+        terminal. `note` prints a line above the question. A question accepts keys once nothing
+        was typed for `pause_seconds`; by default keys of a program count at once.
         """
         self._state = SessionState() if state is None else state
         self._is_interactive = is_interactive
@@ -81,10 +81,10 @@ class TerminalHITLHandler:
         session_id: str,
         allowed: Collection[DecisionType] = ALL_DECISIONS,
     ) -> Decision:
-        """The person's decision; one question at a time, however many are waiting.
+        """The user's decision; one question at a time, however many are waiting.
 
         Raises:
-            Interrupted: Ctrl-C instead of an answer.
+            PromptInterrupted: Ctrl-C instead of an answer.
         """
         del session_id  # one terminal, one conversation
         async with self._asking:
@@ -113,7 +113,7 @@ class TerminalHITLHandler:
 
     @property
     def _can_ask(self) -> bool:
-        """Whether there is somebody to ask."""
+        """Whether a user can be asked."""
         if self._is_interactive is not None:
             return self._is_interactive
         from prompt_toolkit.input import DummyInput, PipeInput
@@ -124,7 +124,7 @@ class TerminalHITLHandler:
         return os.isatty(keyboard.fileno())
 
     def approves(self, action: ActionRequest) -> bool:
-        """Whether the answer is yes without anyone being asked."""
+        """Whether the call is approved without asking."""
         if action.is_question or self._state.mode == "plan":
             return False
         is_known = action.kind in self._state.approved_kinds or matches(action.name, self._allow)
@@ -133,10 +133,9 @@ class TerminalHITLHandler:
     def _automatic_decision(
         self, action: ActionRequest, allowed: Collection[DecisionType]
     ) -> Decision | None:
-        """The answer that needs nobody; None if a person is asked."""
+        """The decision without asking; None if the user is asked."""
         if self._state.mode == "plan" and not action.is_question:
-            is_told = "respond" in allowed
-            return Decision("respond", PLANNED) if is_told else Decision("reject", PLANNED)
+            return Decision("respond" if "respond" in allowed else "reject", PLANNED)
         if self.approves(action):
             return Decision("approve")
         return None if self._can_ask else Decision("reject", NO_APPROVER)
@@ -147,7 +146,8 @@ class TerminalHITLHandler:
         note = ""
         while True:
             decision: Decision | None = None
-            match await self._ask_choice(action, choices_for(action, allowed), keys, note):
+            question = f"{note}\n{_QUESTION}" if note else _QUESTION
+            match await self._ask_choice(action, choices_for(action, allowed), keys, question):
                 case "approve":
                     return Decision("approve")
                 case "approve_kind":
@@ -171,7 +171,7 @@ class TerminalHITLHandler:
                 return decision
 
     async def _confirm(self, action: ActionRequest, question: str, keys: GuardedInput) -> bool:
-        """Whether the person means it: asked anew, with no as the answer that is marked."""
+        """Whether the user confirms it; the marked answer is no."""
         keys.guard()
         return await self._ask_choice(action, CONFIRMATIONS, keys, question, "back") == "confirm"
 
@@ -180,7 +180,7 @@ class TerminalHITLHandler:
         action: ActionRequest,
         choices: Sequence[ApprovalChoice],
         keys: GuardedInput,
-        note: str,
+        question: str,
         escape: ApprovalAnswer = "stop",
     ) -> ApprovalAnswer:
         from prompt_toolkit.utils import is_dumb_terminal
@@ -189,16 +189,14 @@ class TerminalHITLHandler:
 
         if self._input is None and is_dumb_terminal():
             lines = LineReader(keys, self._output)
-            return await ask_in_text(
-                action, choices, lines, self._note, question=note, escape=escape
-            )
-        question = ApprovalPrompt(action, choices, self._state, note, escape=escape)
-        return await question.ask(keys, self._output)
+            return await ask_in_text(action, choices, lines, self._note, question, escape=escape)
+        prompt = ApprovalPrompt(action, choices, self._state, question, escape=escape)
+        return await prompt.ask(keys, self._output)
 
     async def _ask_rejection(
         self, allowed: Collection[DecisionType], keys: GuardedInput
     ) -> Decision | None:
-        """A rejection; one with a reason lets the agent go on. None: back to the question."""
+        """A rejection; with a reason the agent continues. None: back to the question."""
         if "respond" not in allowed:
             return Decision("reject", REJECTED)
         reason = await LineReader(keys, self._output).read(_REASON)
@@ -211,7 +209,7 @@ class TerminalHITLHandler:
     async def _edit_call(
         self, action: ActionRequest, keys: GuardedInput
     ) -> tuple[Decision | None, str]:
-        """The call as it was edited, or why the question is asked again."""
+        """The edited call, or why the question is asked again."""
         from dataagent_cli.hitl.call_preview import apply_draft, draft_call
 
         given = draft_call(action)
@@ -232,7 +230,7 @@ class TerminalHITLHandler:
             return Decision("edit", edited_action=made), ""
 
     async def _edit_inline(self, given: CallDraft, keys: GuardedInput) -> str | None:
-        """A text in the person's editor, if they have named one, or here.
+        """The text after editing: in the user's editor if one is configured, else here.
 
         Raises:
             BadInput: the editor could not be used.
@@ -245,7 +243,7 @@ class TerminalHITLHandler:
             return await edit_text(given.text, suffix=given.suffix)
 
     async def _fill_form(self, action: ActionRequest, keys: GuardedInput) -> Decision:
-        """The answer to what is asked in the middle of a call."""
+        """The answer to a question from inside a call."""
         values = await fill_form(action, LineReader(keys, self._output), self._note)
         if values is None:
             return Decision("reject", DECLINED)
@@ -253,4 +251,4 @@ class TerminalHITLHandler:
 
 
 def _ignore(_: str) -> None:
-    """Where nothing can be said."""
+    """Drop a note."""

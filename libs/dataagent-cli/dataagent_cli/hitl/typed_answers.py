@@ -1,9 +1,7 @@
-"""A form at the terminal: each field of a schema is asked for, checked and asked again.
+"""Answers typed as lines: a reason, edited text, or the fields of a form.
 
-The fields are flat: text, numbers, yes or no, one or several of a list. What is asked comes from an
-MCP server (the core's `mcp/gateway/elicitation.py` has taken out what cannot be shown).
-
-One line, or a few, typed as the answer to something: a reason, a field, edited text.
+A form has flat fields: text, numbers, yes or no, one or several of a list. Each is asked for and
+checked in turn.
 """
 
 from __future__ import annotations
@@ -31,19 +29,19 @@ _ESCAPE_SECONDS = 0.05
 
 
 class LineReader:
-    """Reads what is typed. Esc and Ctrl-D take nothing."""
+    """Reads a line. Esc and Ctrl-D answer nothing."""
 
     def __init__(self, keyboard: Input, screen: Output | None) -> None:
         self._keyboard = keyboard
         self._screen = screen
 
     async def read(self, prompt: str, text: str = "", *, is_long: bool = False) -> str | None:
-        """What was typed, beginning with `text`; None if the person would rather not.
+        """The typed line, which starts as `text`; None if the user leaves.
 
-        A long text has lines: Alt-Enter or Ctrl-J begins one.
+        In a long text, Alt-Enter or Ctrl-J starts a new line.
 
         Raises:
-            Interrupted: Ctrl-C.
+            PromptInterrupted: Ctrl-C.
         """
         from prompt_toolkit import PromptSession
 
@@ -96,26 +94,26 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """What a person reads."""
+        """The name that users read."""
         return one_line(str(self.schema.get("title") or self.name))
 
     @property
     def choices(self) -> list[str]:
-        """What can be chosen from; empty for anything."""
+        """The allowed values; empty if any is."""
         of_items: dict[str, Any] = self.schema.get("items") or {}
         listed: list[Any] = self.schema.get("enum") or of_items.get("enum") or []
         return [str(each) for each in listed]
 
     @property
     def help(self) -> str:
-        """Its description and its choices, in lines."""
-        said = [printable(str(self.schema.get("description") or ""))]
-        said += [f"  {n}. {one_line(each)}" for n, each in enumerate(self.choices, 1)]
-        return "\n".join(line for line in said if line)
+        """Its description and its choices, a line each."""
+        lines = [printable(str(self.schema.get("description") or ""))]
+        lines += [f"  {n}. {one_line(each)}" for n, each in enumerate(self.choices, 1)]
+        return "\n".join(line for line in lines if line)
 
     @property
     def prompt(self) -> str:
-        """The field's name, what it takes, and whether it can be left out."""
+        """The field's name, its type, and whether it may be empty."""
         hints = [_KINDS.get(str(self.schema.get("type")), "")]
         hints.append("" if self.is_required or "default" in self.schema else "may be empty")
         listed = ", ".join(hint for hint in hints if hint)
@@ -123,7 +121,7 @@ class FormField:
 
     @property
     def default(self) -> str:
-        """The value it comes with, as it would be typed."""
+        """Its default value, as it would be typed."""
         return _as_typed(self.schema.get("default"))
 
 
@@ -141,15 +139,15 @@ def fields_of(action: ActionRequest) -> list[FormField]:
 
 
 def parse_value(field: FormField, typed: str) -> Any:
-    """The value of what was typed; None for nothing.
+    """The value of a typed text; None for an empty one.
 
     Raises:
-        ValueError: it is not such a value; says what is.
+        ValueError: the field does not allow it; the message says what it allows.
     """
     text = typed.strip()
     if not text:
         if field.is_required:
-            raise ValueError(f"{field.label} is needed.")
+            raise ValueError(f"{field.label} is required.")
         return None
     match field.schema.get("type"):
         case "integer":
@@ -168,7 +166,7 @@ def _as_typed(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(str, cast("list[object]", value)))  # of whatever JSON holds
+        return ", ".join(map(str, cast("list[object]", value)))  # JSON values
     return "" if value is None else str(value)
 
 
@@ -192,7 +190,7 @@ def _parse_boolean(text: str) -> bool:
 
 
 def _parse_choice(choices: list[str], text: str) -> str:
-    """A choice as it is written or by its number; any text where there are none."""
+    """A choice by its text or its number; any text where there are no choices."""
     if not choices:
         return text
     word = text.strip()
@@ -204,10 +202,10 @@ def _parse_choice(choices: list[str], text: str) -> str:
 
 
 async def fill_form(action: ActionRequest, lines: LineReader, note: Note) -> dict[str, Any] | None:
-    """The form filled in; None if the person would rather not answer.
+    """The values of a form; None if the user declines.
 
     Raises:
-        Interrupted: Ctrl-C.
+        PromptInterrupted: Ctrl-C.
     """
     note(f"? {printable(action.description)}\n  Esc declines")
     while True:
@@ -225,7 +223,7 @@ async def fill_form(action: ActionRequest, lines: LineReader, note: Note) -> dic
 
 
 async def _ask(field: FormField, lines: LineReader, note: Note, values: dict[str, Any]) -> bool:
-    """Ask for one field until it fits; False if the person declines."""
+    """Ask for one field until its value is valid; False if the user declines."""
     if field.help:
         note(field.help)
     text = field.default
@@ -247,10 +245,10 @@ async def _ask(field: FormField, lines: LineReader, note: Note, values: dict[str
 
 
 def _check_bounds(field: FormField, value: Any) -> None:
-    """Refuse a value beyond the field's own bounds.
+    """Check a value against the field's own bounds.
 
     Raises:
-        BadDecision: it is.
+        BadDecision: it is beyond them.
     """
     if value is not None:
         schema = {"type": "object", "properties": {field.name: field.schema}}

@@ -1,4 +1,4 @@
-"""Where conversations are kept and answered: in this process, or on a server."""
+"""Where conversations are stored and answered: in this process, or on a server."""
 
 from dataagent_cli.hosts.types import (
     AgentSummary,

@@ -1,4 +1,4 @@
-"""The core in this process as a `Host`: each call is one call of core, for one person."""
+"""The core in this process as a `Host`, for one user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTING_SESSION = (
 
 
 class LocalHost:
-    """An open core, seen by one person."""
+    """An open core, for one user."""
 
     def __init__(self, core: Core, user_id: str) -> None:
         self._core = core
@@ -40,7 +40,7 @@ class LocalHost:
 
     @property
     def address(self) -> str | None:
-        """None: nothing leaves this process to be answered."""
+        """None: this process answers."""
         return None
 
     async def open(self, agent: str, session_id: str | None = None) -> Session:

@@ -1,8 +1,6 @@
-"""A DataAgent server as a `Host`: each call is a request, its errors become core's at this border.
+"""A DataAgent server as a `Host`: each call is a request, and client errors become core's.
 
-The stream of a run is taken up again by its `seq` when the connection is lost. What only the core
-in this process can do is refused with a sentence. The one file of the terminal that knows the
-client. Below: `dataagent_client`.
+A run's stream is resumed by its `seq` when the connection is lost.
 """
 
 from __future__ import annotations
@@ -55,11 +53,11 @@ _UNNAMED = "the server's model"
 
 @asynccontextmanager
 async def open_server(url: str, *, key_from: str | None = None) -> AsyncGenerator[ServerHost]:
-    """A host at an address, with the key that a variable of the environment holds.
+    """A host at an address, with the key from a variable of the environment.
 
     Raises:
-        BadInput: the variable that was named is not set, or the address is none.
-        NotAuthenticated, Unavailable: the server does not let us in, or is not there.
+        BadInput: the named variable is not set, or the address is invalid.
+        NotAuthenticated, Unavailable: the server rejects the key, or does not answer.
     """
     key = environment().get(key_from or _KEY)
     if key_from is not None and not key:
@@ -76,7 +74,7 @@ async def open_server(url: str, *, key_from: str | None = None) -> AsyncGenerato
 
 
 class ServerHost:
-    """One person's conversations on a server."""
+    """The user's conversations on a server."""
 
     def __init__(self, client: DataAgentClient, url: str) -> None:
         self._client = client
@@ -86,11 +84,11 @@ class ServerHost:
 
     @property
     def address(self) -> str | None:
-        """Where the server is."""
+        """The server's address."""
         return self._url
 
     async def open(self, agent: str, session_id: str | None = None) -> Session:
-        """As `Host.open`; the server keeps a new session with its first message."""
+        """As `Host.open`; the server stores a new session with its first message."""
         if session_id is not None:
             try:
                 return self._session(await self._request(self._client.session(session_id)))
@@ -116,12 +114,12 @@ class ServerHost:
         )
 
     async def check(self, message: str, *, agent: str) -> None:
-        """Nothing: the server refuses a message before it makes a session for it."""
+        """Nothing: the server rejects a message before it opens a session."""
 
     async def start(
         self, session_id: str, message: str, *, agent: str, options: RunOptions
     ) -> StartedRun:
-        """As `Host.start`. Who may say yes unasked is for this terminal's handler to know."""
+        """As `Host.start`; approvals without asking are decided by this terminal's handler."""
         accepted = await self._request(
             self._client.start(
                 message,
@@ -169,7 +167,7 @@ class ServerHost:
         accepted = await self._request(self._client.compact(session_id, keep=keep or None))
         return _started_run(accepted, "")
 
-    # -- what there is --------------------------------------------------------------------------
+    # -- lists ----------------------------------------------------------------------------------
 
     async def skills(self, agent: str) -> AvailableSkills:
         """As `Host.skills`."""
@@ -184,7 +182,7 @@ class ServerHost:
         return [AgentSummary(each.name, each.description, each.model) for each in page.items]
 
     async def tools(self, agent: str) -> list[ToolSummary]:
-        """As `Host.tools`; which ask is known to the server alone."""
+        """As `Host.tools`; which tools ask is known only to the server."""
         tools = (await self._request(self._client.tools())).items
         agents = (await self._request(self._client.agents())).items
         names = {agent, "general"} if agent == "agent" else {agent}
@@ -230,11 +228,11 @@ class ServerHost:
 
     async def last_changes(self, session_id: str) -> list[Change]:
         """As `Host.last_changes`."""
-        raise UnsupportedOnServer("Taking back changes of files")
+        raise UnsupportedOnServer("Undoing file changes")
 
     async def take_back(self, session_id: str) -> list[Change]:
         """As `Host.take_back`."""
-        raise UnsupportedOnServer("Taking back changes of files")
+        raise UnsupportedOnServer("Undoing file changes")
 
     async def _request(self, request: Coroutine[Any, Any, T]) -> T:
         with translate_client_errors(self._url):
@@ -254,12 +252,12 @@ class ServerHost:
         )
 
 
-# -- the border -------------------------------------------------------------------------------
+# -- conversion -------------------------------------------------------------------------------
 
 
 @contextmanager
 def translate_client_errors(url: str) -> Generator[None]:
-    """Turns the client's errors into core's, by their codes."""
+    """Translate the client's errors to core's, by their codes."""
     try:
         yield
     except ApiError as error:
@@ -271,7 +269,7 @@ def translate_client_errors(url: str) -> Generator[None]:
 
 def _core_error(error: ApiError) -> DataAgentError:
     if error.status == 401:
-        hint: dict[str, object] = {"hint": f"put its key into {_KEY}, or name where it is."}
+        hint: dict[str, object] = {"hint": f"set {_KEY}, or name a variable with --api-key-from."}
         return NotAuthenticated("The server does not know this key.", details=hint)
     kind = _BY_CODE.get(error.error_code) or _FAMILIES.get(error.status, DataAgentError)
     return kind(error.message, details=error.details)

@@ -1,7 +1,6 @@
-"""What a conversation needs of the place that answers it. One interface, one file a kind.
+"""The interface to what answers a conversation: the core in this process, or a server.
 
-`local.py` is the core in this process, `server.py` a DataAgent server. Errors are core's
-`DataAgentError`s, whichever it is; what belongs to somebody else is not found.
+Errors are core's `DataAgentError`s; what belongs to another user is not found.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class UnsupportedOnServer(DataAgentError):
-    """A server answers this conversation, and this is not to be had through it."""
+    """A server answers this conversation and does not offer this."""
 
     code = "not_on_server"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is done in this terminal's own process; here a server answers.")
+        super().__init__(f"{what} is not available with a server.")
 
 
 @dataclass(frozen=True, slots=True)
 class SkillSummary:
-    """What can be put before a task. `source` is whose it is."""
+    """A skill in a list; `source` says who provides it."""
 
     name: str
     description: str
@@ -41,7 +40,7 @@ class SkillSummary:
 
 @dataclass(frozen=True, slots=True)
 class AvailableSkills:
-    """The skills there are, and a line for each that was left out."""
+    """The usable skills, and a line for each that was left out."""
 
     known: tuple[SkillSummary, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -49,7 +48,7 @@ class AvailableSkills:
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """Who can answer. `model` is its own, if it has one."""
+    """An agent in a list; `model` is its own, if it has one."""
 
     name: str
     description: str
@@ -58,7 +57,7 @@ class AgentSummary:
 
 @dataclass(frozen=True, slots=True)
 class ToolSummary:
-    """What an agent can call. `server` is the MCP server it comes from; None: not known to ask."""
+    """A tool in a list. `server` is its MCP server; `asks` is None if that is unknown."""
 
     name: str
     description: str
@@ -68,7 +67,7 @@ class ToolSummary:
 
 @dataclass(frozen=True, slots=True)
 class TokenCost:
-    """Tokens, and what they cost if that is known."""
+    """Tokens, and their cost if it is known."""
 
     input_tokens: int
     output_tokens: int
@@ -76,7 +75,7 @@ class TokenCost:
 
 
 class Host(Protocol):
-    """One person's conversations, and the runs in them."""
+    """The user's conversations, and the runs in them."""
 
     @property
     def address(self) -> str | None:
@@ -84,7 +83,7 @@ class Host(Protocol):
         ...
 
     async def open(self, agent: str, session_id: str | None = None) -> Session:
-        """A new session, or the one of that id; a fresh UUID begins one of that id.
+        """A new session, or the one of that id; a new UUID opens a session of that id.
 
         Raises:
             SessionNotFound: there is none of that id, or it is another user's.
@@ -96,7 +95,7 @@ class Host(Protocol):
         ...
 
     async def history(self, session_id: str, *, limit: int) -> History:
-        """The last messages of a session, with what their runs said.
+        """The last messages of a session, with the events of their runs.
 
         Raises:
             SessionNotFound: as `open`.
@@ -104,17 +103,17 @@ class Host(Protocol):
         ...
 
     async def check(self, message: str, *, agent: str) -> None:
-        """Refuse a message that no session should be opened for.
+        """Check a message before a session is opened for it.
 
         Raises:
-            SkillNotFound: it names a skill that is not there.
+            SkillNotFound: it names a skill that does not exist.
         """
         ...
 
     async def start(
         self, session_id: str, message: str, *, agent: str, options: RunOptions
     ) -> StartedRun:
-        """Send a message; it is kept when this returns.
+        """Send a message; it is stored when this returns.
 
         Raises:
             DataAgentError: it was not accepted.
@@ -126,23 +125,23 @@ class Host(Protocol):
         ...
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run and wait for its end; one that has ended stays as it is."""
+        """Cancel a run and wait for its end; a run that has ended is unchanged."""
         ...
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> None:
         """Answer an approval request.
 
         Raises:
-            AlreadyDecided: it has another answer, or the run has ended.
+            AlreadyDecided: it has another decision, or the run has ended.
         """
         ...
 
     async def active(self, session_id: str) -> Run | None:
-        """The run that is under way in a session, if there is one."""
+        """The active run of a session, if there is one."""
         ...
 
     async def rename(self, session_id: str, title: str) -> Session:
-        """Give a session another title.
+        """Set a session's title.
 
         Raises:
             SessionNotFound: as `open`.
@@ -150,73 +149,73 @@ class Host(Protocol):
         ...
 
     async def compact(self, session_id: str, keep: str, *, options: RunOptions) -> StartedRun:
-        """Put the older part of a conversation in short for the model; people still see it all.
+        """Summarise the older part of a conversation for the model; users still see all of it.
 
         Raises:
-            SessionBusy: a run is under way.
+            SessionBusy: a run is active.
         """
         ...
 
-    # -- what there is --------------------------------------------------------------------------
+    # -- lists ----------------------------------------------------------------------------------
 
     async def skills(self, agent: str) -> AvailableSkills:
-        """The skills that can be put before a task with an agent."""
+        """The skills that can be used with an agent."""
         ...
 
     async def agents(self) -> list[AgentSummary]:
-        """Who can answer."""
+        """The agents that the user can choose."""
         ...
 
     async def tools(self, agent: str) -> list[ToolSummary]:
-        """What an agent can call."""
+        """The tools of an agent."""
         ...
 
     async def model(self) -> str:
-        """The name of the model that answers when nobody chooses another."""
+        """The name of the default model."""
         ...
 
     async def token_cost(self, usage: dict[str, int]) -> TokenCost:
-        """What a run's or a conversation's tokens come to."""
+        """The cost of some tokens."""
         ...
 
     async def token_cost_today(self) -> TokenCost:
-        """What this person has used today (UTC)."""
+        """The user's tokens of today (UTC), and their cost."""
         ...
 
     # -- in this process only -------------------------------------------------------------------
 
     async def check_model(self, name: str) -> None:
-        """Refuse a model that could not answer.
+        """Check that a model can be used.
 
         Raises:
             Misconfigured: there is none of that name, or its key or package is missing.
-            NotOnServer: the server's administrators choose.
+            UnsupportedOnServer: the server's administrators choose it.
         """
         ...
 
     async def context_use(
         self, session_id: str | None, *, agent: str, model: str | None
     ) -> ContextUse:
-        """What fills the model's window.
+        """What fills the model's context window.
 
         Raises:
-            NotOnServer: it can only be looked at here.
+            UnsupportedOnServer: a server does not report it.
         """
         ...
 
     async def last_changes(self, session_id: str) -> list[Change]:
-        """What the last turn that changed files did to them.
+        """The file changes of the last turn that made any.
 
         Raises:
-            NotOnServer: those are the server's files.
+            UnsupportedOnServer: those are the server's files.
         """
         ...
 
     async def take_back(self, session_id: str) -> list[Change]:
-        """Undo what `last_changes` tells.
+        """Undo the changes of `last_changes`.
 
         Raises:
-            Conflict: somebody else has changed one of the files since.
-            NotOnServer: as `last_changes`.
+            Conflict: one of the files has been changed since.
+            UnsupportedOnServer: as `last_changes`.
         """
         ...

@@ -1,4 +1,4 @@
-"""What a person types or pipes in."""
+"""What a user types or pipes in."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dataagent_cli.input.keyboard import Keyboard, open_history
     from dataagent_cli.input.mentions import Mentions
 
-_LOADED_WHEN_ASKED_FOR = {
+_LAZY_MODULES = {
     "Dialogs": "dialogs",
     "Keyboard": "keyboard",
     "LineCompleter": "completion",
     "Mentions": "mentions",
     "open_history": "keyboard",
 }
-"""By module: they need prompt_toolkit, and one question asked in a script has no use for it."""
+"""Names by module. They need prompt_toolkit, which one question in a script does not use."""
 
 __all__ = [
     "Dialogs",
@@ -34,6 +34,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LOADED_WHEN_ASKED_FOR:
+    if name not in _LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Tab: commands and skills after a slash, what may follow them, files and tables after an `@`."""
+"""Completion by Tab: commands, skills and their arguments, files and tables after `@`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LineCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        """The names of commands: what is known at once."""
+        """The names of commands, which are known at once."""
         typed = document.text_before_cursor
         if not typed.startswith("/") or " " in typed or "\n" in typed:
             return
@@ -47,7 +47,7 @@ class LineCompleter(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """All there is, commands first. Whoever does not answer offers nothing."""
+        """All completions, commands first; a source that fails offers none."""
         for each in self.get_completions(document, complete_event):
             yield each
         typed = document.text_before_cursor

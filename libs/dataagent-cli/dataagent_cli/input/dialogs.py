@@ -1,7 +1,7 @@
-"""Small questions between two messages: which of these, and yes or no.
+"""Small questions between two messages: choosing from a list, and yes or no.
 
-A prompt_toolkit application that leaves nothing behind on the screen. Where nobody can be asked,
-nothing is chosen and the answer is no. Approvals are asked in `hitl/`.
+They are erased from the screen afterwards. Without a terminal nothing is chosen, and the answer is
+no.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from prompt_toolkit.output import Output
 from dataagent_cli.ui.tables import cut
 
 _ROWS = 12
-_KEYS = "↑ ↓ choose · Enter takes it · Esc leaves"
+_KEYS = "↑ ↓ choose · Enter selects · Esc cancels"
 
 
 class Dialogs:
@@ -38,7 +38,7 @@ class Dialogs:
         self._output = terminal_output
 
     async def pick(self, title: str, rows: Sequence[str]) -> int | None:
-        """The number of the row that was chosen; None if none was."""
+        """The index of the chosen row; None if none was chosen."""
         if not self.is_interactive or not rows:
             return None
         return await self._run(_List(title, rows))
@@ -49,10 +49,10 @@ class Dialogs:
             return False
         return await self._run(_List(question, ["yes", "no"], letters={"y": 0, "n": 1})) == 0
 
-    async def _run(self, asked: _List) -> int | None:
+    async def _run(self, question: _List) -> int | None:
         app: Application[int | None] = Application(
-            layout=Layout(Window(FormattedTextControl(asked.render), wrap_lines=False)),
-            key_bindings=asked.keys(),
+            layout=Layout(Window(FormattedTextControl(question.render), wrap_lines=False)),
+            key_bindings=question.keys(),
             erase_when_done=True,
             input=self._input,
             output=self._output,
@@ -88,7 +88,7 @@ class _List:
         return [*lines, ("", _KEYS)]
 
     def keys(self) -> KeyBindings:
-        """What the keys do."""
+        """The key bindings."""
         keys = KeyBindings()
         for name, step in {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "tab": 1}.items():
             keys.add(name)(self._move_by(step))

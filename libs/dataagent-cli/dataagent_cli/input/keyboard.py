@@ -1,20 +1,7 @@
-"""The line a person types: history, completion, pasted paragraphs, and the keys.
+"""The prompt: history, completion, pasted paragraphs, keys, and the toolbar below it.
 
-Enter sends; Alt-Enter or Ctrl-J begins a new line; a paste of many lines stays one message. Esc
-twice on an empty line brings the last message back, Ctrl-G opens the line in `$EDITOR`, Shift-Tab
-switches the mode. What is typed while an answer is under way is in `turn_keys.py`.
-
-Keys while an answer is under way.
-
-Ctrl-C stops it (twice leaves), Esc stops it and takes the message back, Shift-Tab switches the
-mode, Ctrl-Z puts the program to sleep; everything else is kept for the next prompt. The terminal is
-in raw mode for as long as this lasts and as it was afterwards, whatever happens; a question that is
-asked meanwhile has the keys to itself. Stopping is a signal to ourselves: what it means is decided
-where signals are caught (`interrupts.py`). Above: `keyboard.py`.
-
-The line below the prompt: the mode, who answers, which conversation, what it used.
-
-What was asked before, in a file only its owner can read.
+`Keyboard` reads messages; `TurnKeyListener` handles the keys while an answer is running, and stores
+the rest for the next prompt. The terminal is in raw mode meanwhile, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -69,17 +56,23 @@ _BUFFERED_KEYS = frozenset(
 
 
 class TurnKeyListener:
-    """Takes the keys for as long as the block lasts. Enter it inside a running event loop."""
+    """Handles keys during a turn. Enter it inside a running event loop.
+
+    Ctrl-C stops the answer (twice leaves), Esc stops it and gives the message back, Shift-Tab
+    switches the mode, Ctrl-Z suspends the program; other keys are stored for the next prompt. A
+    question asked meanwhile has the keys to itself. Stopping is a signal to ourselves, which
+    `interrupts.py` handles.
+    """
 
     def __init__(
         self, keyboard: Input, switch: Callable[[], None], early: EarlyPrompt | None = None
     ) -> None:
-        """`switch` is called for Shift-Tab; `early` knows how the terminal was before."""
+        """`switch` is called for Shift-Tab; `early` knows the terminal's earlier modes."""
         self._keyboard = keyboard
         self._early = early
         self._switch = switch
         self._buffered: list[KeyPress] = []
-        self._earlier: list[KeyPress] = []  # pressed before the block began, not heard yet
+        self._earlier: list[KeyPress] = []  # pressed before the block, not handled yet
         self._earlier_timer: asyncio.TimerHandle | None = None
         self._is_stopped = False
         self._is_withdrawn = False
@@ -111,12 +104,12 @@ class TurnKeyListener:
         store_typeahead(self._keyboard, harmless if self._is_stopped else self._buffered)
 
     def text_after(self, message: str) -> str:
-        """What stands in the next prompt, if the answer was stopped: nothing is sent unseen."""
+        """The text of the next prompt, if the answer was stopped: nothing is sent unseen."""
         if not self._is_stopped:
             return ""
-        said = [message] if self._is_withdrawn else []
+        withdrawn = [message] if self._is_withdrawn else []
         typed = typed_text(self._buffered).strip()
-        return "\n".join([*said, typed] if typed else said)
+        return "\n".join([*withdrawn, typed] if typed else withdrawn)
 
     def _catch(self, name: str, act: Callable[[], None]) -> None:
         number = getattr(signal, name, None)
@@ -130,7 +123,7 @@ class TurnKeyListener:
     # -- keys -----------------------------------------------------------------------------------
 
     def _read_earlier(self) -> None:
-        """What was pressed right after the message was sent counts as well."""
+        """Handle the keys pressed right after the message was sent."""
         keys, self._earlier = self._earlier, []
         self._handle_keys(keys)
 
@@ -142,7 +135,7 @@ class TurnKeyListener:
         self._flush_timer = loop.call_later(_ESCAPE_SECONDS, self._flush)
 
     def _flush(self) -> None:
-        """An Esc that nothing came after is one."""
+        """Handle an Esc that no other key followed."""
         self._handle_keys(self._keyboard.flush_keys())
 
     def _handle_keys(self, keys: list[KeyPress]) -> None:
@@ -163,7 +156,7 @@ class TurnKeyListener:
             case name if name in _BUFFERED_KEYS or len(name) == 1:
                 self._buffered.append(key)
             case _:
-                pass  # arrows and the like mean nothing to a line that is not there yet
+                pass  # arrows and the like have no line to work on
 
     def _stop(self) -> None:
         self._is_stopped = True
@@ -186,19 +179,19 @@ class TurnKeyListener:
             raw.__exit__(None, None, None)
 
     def _suspend(self) -> None:
-        """Give the terminal back, and stop until the shell says to go on."""
+        """Restore the terminal, and stop until the shell resumes the program."""
         self._leave_raw()
         suspend_process(self._early, signal.SIGSTOP)
         self._resume()
 
     def _resume(self) -> None:
-        """Take the terminal as the shell left it."""
+        """Enter raw mode again, from the modes that the shell left."""
         self._leave_raw()
         self._enter_raw()
 
 
 def suspend_process(early: EarlyPrompt | None, how: signal.Signals = signal.SIGTSTP) -> None:
-    """Stop, with the terminal as it was before us, until the shell says to go on."""
+    """Stop with the terminal restored, until the shell resumes the program."""
     if early is not None:
         early.restore_terminal()
     os.kill(os.getpid() if how == signal.SIGSTOP else 0, how)
@@ -207,7 +200,7 @@ def suspend_process(early: EarlyPrompt | None, how: signal.Signals = signal.SIGT
 
 
 def typed_text(keys: list[KeyPress]) -> str:
-    """What the keys would have written. Pure."""
+    """The text that the keys would have written."""
     text = ""
     for key in keys:
         if key.key is Keys.ControlH:
@@ -222,35 +215,37 @@ def typed_text(keys: list[KeyPress]) -> str:
 
 
 Toolbar = Callable[[int], StyleAndTextTuples]
-"""The line in so many columns."""
+"""The line below the prompt, for a number of columns."""
 
 _TITLE_CELLS = 32
 _SHORT_ID = 8
 _MODES = {
     "manual": "manual: asks first",
-    "auto": "AUTO: calls run unasked",
-    "plan": "PLAN: nothing is changed",
+    "auto": "AUTO: runs without asking",
+    "plan": "PLAN: changes nothing",
 }
 
 
 def toolbar_of(
     conversation: Conversation, *, model: str = "", prices: Prices | None = None
 ) -> Toolbar:
-    """The line for a conversation; `model` answers unless another was chosen."""
+    """The toolbar of a conversation: mode, model, agent, usage, session.
+
+    `model` answers unless another was chosen.
+    """
 
     def line(columns: int) -> StyleAndTextTuples:
         mode = _MODES[conversation.state.mode]
         who = [conversation.chosen_model or model, conversation.agent]
         rest = [*who, *_used(conversation, prices), _session(conversation)]
-        said = " · ".join(part for part in rest if part)
-        room = max(columns - len(mode) - 4, 0)
-        return [("bold", f" {mode} "), ("", f" {shorten(said, room)}")]
+        text = " · ".join(part for part in rest if part)
+        return [("bold", f" {mode} "), ("", f" {shorten(text, max(columns - len(mode) - 4, 0))}")]
 
     return line
 
 
 def _session(conversation: Conversation) -> str:
-    from dataagent_core.session.types import DEFAULT_TITLE  # heavy, and loaded by now
+    from dataagent_core.session.types import DEFAULT_TITLE  # heavy; loaded by now
 
     session = conversation.session
     if session is None:
@@ -261,7 +256,7 @@ def _session(conversation: Conversation) -> str:
 
 
 def _used(conversation: Conversation, prices: Prices | None) -> list[str]:
-    """Tokens of this sitting, and what they cost where prices are set."""
+    """The tokens of this conversation, and their cost where prices are set."""
     usage = conversation.state.token_usage
     total = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
     if not total:
@@ -278,7 +273,12 @@ Binding = Callable[[KeyPressEvent], None]
 
 
 class Keyboard:
-    """Reads one message after another."""
+    """Reads one message after another.
+
+    Enter sends; Alt-Enter or Ctrl-J starts a new line; a paste of many lines stays one message. Esc
+    twice on an empty line brings the last message back, Ctrl-G opens the line in the editor,
+    Shift-Tab switches the mode.
+    """
 
     def __init__(
         self,
@@ -316,9 +316,9 @@ class Keyboard:
             self._session.message = _PLAIN_PROMPT
 
     async def read(self, text: str = "") -> str:
-        """The next message, without white space around it; a space before a slash stays.
+        """The next message without surrounding white space; a space before a slash stays.
 
-        `text` stands there already, to be edited.
+        The line starts as `text`, to be edited.
 
         Raises:
             EOFError: Ctrl-D, or the terminal is gone.
@@ -334,14 +334,14 @@ class Keyboard:
     def listen_during_turn(
         self, note: Callable[[str], None]
     ) -> AbstractContextManager[TurnKeyListener | None]:
-        """Takes the keys while an answer is under way; nothing where there are no single keys.
+        """A listener for the keys during a turn; None on a dumb terminal.
 
-        `note` says which mode was switched to.
+        `note` prints the mode that was switched to.
         """
         if is_dumb_terminal():
             return nullcontext()
 
-        first = "message" if self._state.mode == "plan" else "request"  # a plan stays one
+        first = "message" if self._state.mode == "plan" else "request"  # a plan run stays one
 
         def switch() -> None:
             note(f"mode {self._state.switch()}, from the next {first} on")
@@ -349,7 +349,7 @@ class Keyboard:
         return TurnKeyListener(self._session.input, switch, self._early)
 
     async def print_above(self, say: Callable[[], None]) -> None:
-        """Say something now, above the line if one is being typed."""
+        """Call `say`, which prints above the line that is being typed."""
         app = self._session.app
         if not app.is_running:
             say()
@@ -381,7 +381,7 @@ class Keyboard:
         self._state.switch()
 
     def _suspend(self) -> None:
-        """Give the terminal back as it was, and stop until the shell says to go on."""
+        """Restore the terminal, and stop until the shell resumes the program."""
         run_in_terminal(partial(suspend_process, self._early))
 
 
@@ -398,7 +398,7 @@ def _open_editor(event: KeyPressEvent) -> None:
 
 
 def open_history(path: Path) -> History:
-    """The history at `path`; one that lasts as long as the program if the file cannot be used."""
+    """The history at `path`, private to its owner; in memory if the file cannot be used."""
     try:
         path.touch(mode=0o600)
         path.read_bytes()

@@ -1,13 +1,8 @@
-"""What a message names with `@`: files of the folder, and tables of the data sources.
+"""Files of the folder and tables of the data sources that a message names with `@`.
 
-`@notes.md`, `@"my notes.md"`, `@sales.orders`, `@orders`, `@sales."Order details"`. What is small
-goes along with the message, large files by their path alone; a line says what was sent. A word that
-names nothing stays a word. Above: `repl_loop.py`, `completion.py`.
-
-The files of the folder a person stands in, as they are named after an `@`.
-
-Git says which they are, so what it ignores is left out; without Git the folder is walked. Looking
-and matching are done in threads: a folder may hold tens of thousands.
+`@notes.md`, `@"my notes.md"`, `@sales.orders`, `@orders`, `@sales."Order details"`. Small files and
+the columns of tables are attached to the message, other files by their path. A word that names
+nothing stays a word.
 """
 
 from __future__ import annotations
@@ -37,7 +32,11 @@ _LISTING = ("ls-files", "--cached", "--others", "--exclude-standard", "-z")
 
 
 class ProjectFiles:
-    """The names of a folder's files, looked at again when they are asked for later."""
+    """The names of a folder's files, read again after some seconds.
+
+    Git lists them, so that ignored files are left out; without Git the folder is walked. A folder
+    may have tens of thousands of files, so this is done in threads.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,7 +45,7 @@ class ProjectFiles:
         self._looking = asyncio.Lock()
 
     async def matching(self, typed: str, *, limit: int) -> list[str]:
-        """The names that fit what was typed, the best first."""
+        """The names that match what was typed, best first."""
         async with self._looking:
             if time.monotonic() - self._looked_at > _FILES_FRESH_SECONDS:
                 self._names = await asyncio.to_thread(_list_files, self.folder)
@@ -55,7 +54,7 @@ class ProjectFiles:
 
 
 def best_matches(names: list[tuple[str, str]], typed: str, limit: int) -> list[str]:
-    """The names (each with itself in lower case) that fit, the best first."""
+    """The names (each paired with itself in lower case) that match, best first."""
     wanted = typed.lower()
     ranked = ((_rank(low, wanted), name) for name, low in names)
     fits = ((rank, len(name), name) for rank, name in ranked if rank is not None)
@@ -63,7 +62,7 @@ def best_matches(names: list[tuple[str, str]], typed: str, limit: int) -> list[s
 
 
 def _rank(name: str, wanted: str) -> int | None:
-    """How well a name fits: its beginning, its last part, anywhere, or letter by letter."""
+    """How well a name matches: at its start, in its last part, anywhere, or letter by letter."""
     if name.startswith(wanted):
         return 0
     at = name.rfind("/") + 1
@@ -111,7 +110,7 @@ _PLAIN = re.compile(r"[\w$-]+")
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A table and the source it is in."""
+    """A table and its source."""
 
     source: str
     table: Table
@@ -125,7 +124,7 @@ class NamedTable:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What goes along with a message, and a line about it."""
+    """What is attached to a message, and a line about it."""
 
     text: str
     note: str
@@ -146,7 +145,7 @@ class Mentions:
         self._looking = asyncio.Lock()
 
     async def completions(self, typed: str) -> list[tuple[str, str]]:
-        """What may be meant by the beginning of a name, each with what it is; tables first."""
+        """Names that start so, each with its kind; tables first."""
         wanted = typed.strip('"').lower()
         tables = [
             (each.name, "table")
@@ -157,7 +156,7 @@ class Mentions:
         return [*tables[:_SHOWN], *((_quoted(name), "file") for name in files)]
 
     async def attach(self, message: str) -> list[Attachment]:
-        """What goes along with a message, each thing once."""
+        """The attachments of a message, each once."""
         found: list[Attachment] = []
         for name in dict.fromkeys(match[1] for match in _MENTION.finditer(message)):
             thing = await self._resolve(name) or await self._resolve(name.rstrip(_LOOSE))
@@ -190,7 +189,7 @@ class Mentions:
 
 
 def tables_of_sources(data_context: DataCommandContext) -> Tables:
-    """The tables of all sources of a desk. One that cannot be read has none."""
+    """The tables of all sources; a source that cannot be read has none."""
 
     async def look() -> list[NamedTable]:
         reader = await data_context.reader()
@@ -207,26 +206,26 @@ def tables_of_sources(data_context: DataCommandContext) -> Tables:
 
 
 def _file(folder: Path, name: str) -> Attachment | None:
-    """A file or folder inside the folder; what is not text, or long, by its path."""
+    """A file or folder inside the folder; by its path if it is long or not text."""
     try:
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()) or not path.exists():
             return None
         text = _text(path)
-    except (OSError, ValueError):  # not to be read, or no name of a file at all
+    except (OSError, ValueError):  # not readable, or not a file name
         return None
     if text is not None:
         return Attachment(
-            _wrapped("file", name, text), f"sent along: {name} ({len(text):,} characters)"
+            _wrapped("file", name, text), f"attached: {name} ({len(text):,} characters)"
         )
     kind = "folder" if path.is_dir() else "file"
     return Attachment(
-        f'<attached {kind}="{name}" />', f"named: {kind} {name}; it is not sent along"
+        f'<attached {kind}="{name}" />', f"named: {kind} {name}; its content is not attached"
     )
 
 
 def _text(path: Path) -> str | None:
-    """What is in a file that is text and short; else None."""
+    """The content of a short text file; else None."""
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return None
     try:
@@ -245,7 +244,7 @@ def _described(named: NamedTable) -> Attachment:
     text = f"{rows}{keys}{_lines(columns)}"
     return Attachment(
         _wrapped("table", named.name.replace('"', ""), text),
-        f"sent along: the columns of {named.name}",
+        f"attached: the columns of {named.name}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Text piped into the program. Nothing is cut and nothing is guessed."""
+"""Text piped into the program, whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class NotText(ValueError):
 def read_piped(source: BinaryIO, *, note: Callable[[str], None]) -> str:
     """All of the input, without the newlines at its end.
 
-    An input that stays open and silent is waited for, and the person is told so.
+    `note` says so when an input stays open and sends nothing.
 
     Raises:
         NotText: the bytes are not UTF-8.
@@ -40,7 +40,7 @@ def text_of(data: bytes) -> str:
 
 
 def note_if_silent(source: BinaryIO, note: Callable[[str], None]) -> None:
-    """Tell the person that an input which stays open and sends nothing is waited for."""
+    """Say that the program waits for an input which stays open and sends nothing."""
     try:
         ready, _, _ = select.select([source], [], [], _PATIENCE_SECONDS)
     except (OSError, ValueError):  # not a pipe: a file on Windows, or a buffer

@@ -1,7 +1,4 @@
-"""MCP servers of the person at this terminal: files that name them, whether those are trusted.
-
-Above: `main.py` and `/mcp`. Below: core's `mcp/`, which reads the files' entries and connects.
-"""
+"""MCP servers of this terminal: the files that name them, and whether those are trusted."""
 
 from dataagent_cli.mcp.servers import TerminalServers, open_servers
 

@@ -1,12 +1,9 @@
-"""A server put into a file of servers, or taken out; everything else in it stays as it is.
+"""The files that name MCP servers: where they are, and adding or removing a server.
 
-Each shape is kept: `{"servers": [{"name": …}]}`, `{"mcpServers": {"name": {…}}}`, and `servers` by
-name. Pure but for `edit_config`. Above: `/mcp add` and `/mcp remove`.
-
-Which files name MCP servers: the assistant's own, the project's, or the one that was asked for.
-
-`~/.deepagents/{assistant_id}/mcp.json` is the person's, `.mcp.json` comes with the folder and has
-to be trusted first. `--mcp-config FILE` stands in the place of both. Pure.
+`~/.deepagents/{assistant_id}/mcp.json` is the user's own, `.mcp.json` comes with the folder and has
+to be trusted first; `--mcp-config FILE` replaces both. A change leaves the rest of a file as it is,
+in each of its shapes: `{"servers": [{"name": …}]}`, `{"mcpServers": {"name": {…}}}`, `servers` by
+name.
 """
 
 from __future__ import annotations
@@ -27,15 +24,15 @@ _BY_NAME = ("mcpServers", "servers")
 
 
 def edit_config(path: Path, change: ConfigEdit) -> None:
-    """Change a file of servers; one that is not there begins empty.
+    """Change a file of servers; a missing file starts empty.
 
     Raises:
-        BadInput: it is not JSON of a known shape, or the change does not fit.
+        BadInput: it is not JSON of a known shape, or the change is not possible.
         OSError: it cannot be read or written.
     """
     try:
         found: Any = json.loads(path.read_bytes() if path.exists() else "{}")
-    except (ValueError, RecursionError):  # bytes that are no text are a ValueError, too
+    except (ValueError, RecursionError):  # also for bytes that are not text
         raise BadInput(f"{path} is not valid JSON. Correct it first.") from None
     if not isinstance(found, dict):
         raise BadInput(f"{path} is not an object with `servers` in it. Correct it first.")
@@ -44,7 +41,7 @@ def edit_config(path: Path, change: ConfigEdit) -> None:
 
 
 def with_server(name: str, entry: Json) -> ConfigEdit:
-    """Adds a server. Raises: `BadInput` if there is one of that name."""
+    """An edit that adds a server; it raises `BadInput` if there is one of that name."""
 
     def change(file: Json) -> Json:
         if name in names_in(file):
@@ -65,7 +62,7 @@ def with_server(name: str, entry: Json) -> ConfigEdit:
 
 
 def without_server(name: str) -> ConfigEdit:
-    """Removes a server. Raises: `BadInput` if there is none of that name."""
+    """An edit that removes a server; it raises `BadInput` if there is none of that name."""
 
     def change(file: Json) -> Json:
         if name not in names_in(file):
@@ -82,7 +79,7 @@ def without_server(name: str) -> ConfigEdit:
 
 
 def names_in(file: Json) -> set[str]:
-    """The names of a file's servers, in whichever shape."""
+    """The names of a file's servers, in any shape."""
     names = set[str]()
     for shape in _BY_NAME:
         by_name: Any = file.get(shape)
@@ -113,20 +110,20 @@ class ConfigLocation:
 
     path: Path
     is_trusted: bool = True
-    """False: it came with the folder, and whoever wrote it may not be the person here."""
-    is_asked_for: bool = False
-    """It was named on the command line, so it has to be there."""
+    """False: it came with the folder, so its author may be someone else."""
+    is_required: bool = False
+    """Whether it was named on the command line, so that it must exist."""
 
 
 def config_locations(
-    *, agents_home: Path, assistant_id: str, folder: Path, asked_for: str | None
+    *, agents_home: Path, assistant_id: str, folder: Path, named: str | None
 ) -> tuple[ConfigLocation, ...]:
-    """The files in the order they are read; of two servers of one name the later counts.
+    """The files in the order they are read; of two servers of one name the later one counts.
 
-    The first is the one that `/mcp add` writes to.
+    `/mcp add` writes to the first. `named` is the file of `--mcp-config`.
     """
-    if asked_for is not None:
-        return (ConfigLocation(folder / Path(asked_for).expanduser(), is_asked_for=True),)
+    if named is not None:
+        return (ConfigLocation(folder / Path(named).expanduser(), is_required=True),)
     known = _ASSISTANT_ID.fullmatch(assistant_id) is not None
     own = agents_home / (assistant_id if known else "agent") / "mcp.json"
     return ConfigLocation(own), ConfigLocation(folder / PROJECT_FILE, is_trusted=False)

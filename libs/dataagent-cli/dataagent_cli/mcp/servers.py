@@ -1,9 +1,6 @@
-"""The servers of this terminal: read from files, handed to the hub, watched while they connect.
+"""The MCP servers of this terminal: read from files, passed to the hub, watched while they connect.
 
-Nothing here waits for a server: who does not answer is one warning line, and the session goes on.
-Above: `main.py`, `commands/mcp.py`. Below: core's hub.
-
-Opens the servers of a conversation in the terminal, and closes them with it.
+Nothing waits for a server: one that does not connect is a warning, and the conversation goes on.
 """
 
 from __future__ import annotations
@@ -38,9 +35,9 @@ if TYPE_CHECKING:
 
 
 Confirm = Callable[[str], Awaitable[bool]]
-"""Shows a question and returns whether the person says yes."""
+"""Shows a question and returns whether the answer is yes."""
 Say = Callable[[str], Awaitable[None]]
-"""Says a line, wherever the person is typing."""
+"""Prints a line, even while the user is typing."""
 SETTLE_SECONDS = 15.0
 _PATIENCE_SECONDS = 5.0  # beyond a server's own time-out
 
@@ -62,7 +59,7 @@ class _Loaded:
 
 
 class TerminalServers:
-    """The files' servers."""
+    """The servers of the configuration files."""
 
     def __init__(
         self,
@@ -87,11 +84,11 @@ class TerminalServers:
 
     @property
     def own_file(self) -> Path:
-        """The file that servers are added to."""
+        """The file to which servers are added."""
         return self._locations[0].path
 
     def report_above(self, keyboard: Keyboard, view: View) -> None:
-        """From now on say what there is to say above the line that is being typed."""
+        """Print messages above the line that is being typed, from now on."""
 
         async def say(text: str) -> None:
             await keyboard.print_above(lambda: view.note(text))
@@ -99,10 +96,10 @@ class TerminalServers:
         self._say = say
 
     async def load(self) -> ReloadReport:
-        """Read the files and let the hub have their servers; only what changed is restarted.
+        """Read the files and pass their servers to the hub; only changed servers are restarted.
 
         Raises:
-            BadInput: the file that was asked for is not there.
+            BadInput: a required file does not exist.
         """
         loaded = _Loaded()
         for location in self._locations:
@@ -114,12 +111,12 @@ class TerminalServers:
         return report
 
     async def wait_connected(self, timeout_seconds: float = SETTLE_SECONDS) -> None:
-        """Wait until each server is connected or known to fail, for a question asked only once."""
+        """Wait until each server is connected or has failed, before a single question."""
         if self._watching is not None:
             await asyncio.wait({self._watching}, timeout=timeout_seconds)
 
     async def rows(self) -> list[ServerRow]:
-        """The servers, by name, each as it is now."""
+        """The servers by name, with their present status."""
         loaded = self._loaded
         return [
             ServerRow(
@@ -132,15 +129,19 @@ class TerminalServers:
         ]
 
     def add(self, name: str, entry: dict[str, Any]) -> None:
-        """Write a server into the person's own file.
+        """Write a server into the user's own file.
 
         Raises:
-            BadInput: there is one of that name, or it makes no sense.
+            BadInput: there is one of that name, or the file is invalid.
         """
         edit_config(self.own_file, with_server(name, entry))
 
     def remove(self, name: str) -> None:
-        """Take a server out of the person's own file. Raises: `BadInput` if it is not in it."""
+        """Remove a server from the user's own file.
+
+        Raises:
+            BadInput: it is not in the file, or the file is invalid.
+        """
         edit_config(self.own_file, without_server(name))
 
     async def aclose(self) -> None:
@@ -153,7 +154,7 @@ class TerminalServers:
         try:
             content = location.path.read_bytes()
         except FileNotFoundError:
-            if location.is_asked_for:
+            if location.is_required:
                 raise BadInput(f"There is no file {location.path}.") from None
             return
         except OSError as error:
@@ -161,7 +162,7 @@ class TerminalServers:
             return
         if not location.is_trusted and not await self._is_trusted(location.path, content):
             return
-        file = parse_config_file(  # what was agreed to, whatever the file holds by now
+        file = parse_config_file(  # the content that was agreed to: the file may have changed
             content, location.path.name, expand=True, timeout_seconds=self._timeout_seconds
         )
         for problem in file.problems:
@@ -171,7 +172,7 @@ class TerminalServers:
             into.sources[spec.name] = location.path.name
 
     async def _is_trusted(self, path: Path, content: bytes) -> bool:
-        """Whether the project's file may be used; the person is asked once for each content."""
+        """Whether the project's file may be used; the user is asked once for each content."""
         if self._trust.is_trusted(path, content):
             return True
         servers = parse_config_file(content, path.name, expand=False).servers
@@ -193,7 +194,7 @@ class TerminalServers:
     # -- watching -------------------------------------------------------------------------------
 
     async def _watch(self, specs: list[ServerSpec]) -> None:
-        """Say of each server that does not connect that it does not, once."""
+        """Warn once of each server that does not connect."""
         waiting = {spec.name: spec for spec in specs if not spec.disabled}
         changed = asyncio.Event()
         stop = self._hub.listen(lambda _: changed.set())
@@ -241,21 +242,21 @@ async def open_servers(
     *,
     user_id: str,
     assistant_id: str,
-    asked_for: str | None,
+    config_file: str | None,
     streams: Streams,
     view: View,
 ) -> AsyncGenerator[TerminalServers]:
     """Read the files; their servers connect while the conversation begins.
 
     Raises:
-        BadInput: the file that was asked for is not there.
+        BadInput: the `config_file` does not exist.
     """
     settings = core.settings
     files = config_locations(
         agents_home=settings.agents_home.expanduser(),
         assistant_id=assistant_id,
         folder=working_folder(),
-        asked_for=asked_for,
+        named=config_file,
     )
 
     async def say(text: str) -> None:

@@ -1,9 +1,7 @@
-"""Which project files the person has let start programs, by what was in them.
+"""Which project files may start MCP servers: those the user has agreed to.
 
-Kept in the data directory: a file's path and the hash of what it held. A file that changed has to
-be looked at again. What is shown of it is its servers, as they stand in it.
-
-Asks the person at the terminal whether a project's servers may be used.
+The data directory stores the file's path and a hash of its content, so that a changed file is asked
+about again.
 """
 
 from __future__ import annotations
@@ -32,24 +30,24 @@ _SHOWN = 200
 
 
 class Trust:
-    """What was agreed to."""
+    """The files and contents that the user agreed to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def is_trusted(self, file: Path, content: bytes) -> bool:
-        """Whether the person has agreed to this file with this content."""
+        """Whether the user has agreed to this file with this content."""
         return self._load().get(str(file.resolve())) == _hash(content)
 
     def trust(self, file: Path, content: bytes) -> None:
-        """Remember that they did."""
+        """Store that the user agreed."""
         agreed = {**self._load(), str(file.resolve()): _hash(content)}
         write_private(self._path, json.dumps(agreed, indent=2))
 
     def _load(self) -> dict[str, str]:
         try:
             found: Any = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # never agreed to anything, or nobody knows to what
+        except (OSError, ValueError):  # missing or damaged: nothing is agreed to
             return {}
         if not isinstance(found, dict):
             return {}
@@ -58,7 +56,7 @@ class Trust:
 
 
 def question(file: Path, servers: Iterable[ServerSpec]) -> str:
-    """What the file would do, for the person to read."""
+    """The servers that the file would start or connect to, for the user to read."""
     lines = [f"  {one_line(each.name)}: {_target(each)}" for each in servers]
     head = f"{one_line(str(file))} starts programs on this machine or connects to servers:"
     return "\n".join([head, *lines])
@@ -68,7 +66,7 @@ def _target(spec: ServerSpec) -> str:
     line = _shorten(spec.url or " ".join([spec.command or "", *spec.args]))
     if not spec.read_only_tools:
         return line
-    return f"{line} (runs unasked: {_shorten(', '.join(spec.read_only_tools))})"
+    return f"{line} (never asks: {_shorten(', '.join(spec.read_only_tools))})"
 
 
 def _shorten(text: str) -> str:
@@ -86,7 +84,7 @@ _PROMPT = "Trust it? You are asked again when the file changes. [y/N] "
 def confirm_prompt(
     streams: Streams, *, terminal_input: Input | None = None, terminal_output: Output | None = None
 ) -> Confirm:
-    """A question on standard error; anything but a yes is a no."""
+    """A function that asks on standard error; anything but yes means no."""
 
     async def ask(text: str) -> bool:
         from prompt_toolkit import PromptSession

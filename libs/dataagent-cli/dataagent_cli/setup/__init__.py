@@ -1,1 +1,1 @@
-"""`init`, `doctor`, `completion`: making the program ready on this machine."""
+"""`init`, `doctor` and `completion`: setting up the program on this machine."""

@@ -1,7 +1,7 @@
-"""Tab in the shell: the script that asks us, and what we answer. argcomplete does the work.
+"""Completion in the shell: prints the script, and answers its questions through argcomplete.
 
-The script calls the program with what is typed so far, so its answers are those of the parser
-itself, with the names of sources and conversations there are now. Above: `arguments.py`.
+The script calls the program with what is typed so far, so the answers are those of the parser, with
+the current names of sources and conversations.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _MODELS = ("offline", "anthropic:claude-sonnet-4-5", "openai:gpt-5-mini")
 
 
 def script(shell: str) -> str:
-    """The script for a shell."""
+    """The script of a shell."""
     return shellcode(["dataagent"], shell=shell)
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell that asks, and leave the program."""
+    """Answer the shell's question and end the program."""
     _add_completers(parser)
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
 def _add_completers(parser: argparse.ArgumentParser) -> None:
-    """Tell each argument of the parser and its commands which names it may be."""
+    """Give the arguments of the parser and its commands their completers."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage] argcomplete walks them too
         # as above
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
@@ -53,7 +53,7 @@ def _add_completers(parser: argparse.ArgumentParser) -> None:
         if action.dest == "name" and parser.prog.endswith(_OF_SOURCES):
             names = home_reader.sources
         if names is not None:
-            # where argcomplete looks
+            # the attribute argcomplete reads
             action.completer = _completer(names)  # pyright: ignore[reportAttributeAccessIssue]
         elif action.dest == "model":
             action.completer = _models  # pyright: ignore[reportAttributeAccessIssue] as above

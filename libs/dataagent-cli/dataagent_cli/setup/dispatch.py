@@ -1,8 +1,4 @@
-"""From parsed words to the command that does them. They work where nothing else does.
-
-No log, no core and no settings are needed to get here: what is wrong with those is what some of
-these commands are asked for. Above: `main.py`.
-"""
+"""Runs the set-up commands; they need no log, core or settings, which may be what is broken."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ if TYPE_CHECKING:
 
 
 async def dispatch_setup(options: CliOptions, streams: Streams) -> int:
-    """Do what was asked for; the exit status.
+    """Run the command and return its exit status.
 
     Raises:
         DataAgentError: it was refused, or failed.

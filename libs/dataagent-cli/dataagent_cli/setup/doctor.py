@@ -1,11 +1,4 @@
-"""`dataagent doctor`: looks at everything the terminal needs, one line each, and how to mend it.
-
-Above: `dispatch.py`. Below: `checks.py`, and core's `app/doctor.py`.
-
-What the terminal needs beside what every program needs, one check each.
-
-Above: `doctor.py`. The checks that a server has too are core's (`app/doctor.py`).
-"""
+"""`dataagent doctor`: checks everything the terminal needs, a line each with a hint."""
 
 from __future__ import annotations
 
@@ -50,7 +43,7 @@ _MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
 async def doctor(options: CliOptions, streams: Streams) -> int:
-    """Look at everything and print it; 1 if something that must work does not."""
+    """Run and print all checks; return 1 if one fails."""
     findings = await _run_checks(options, streams)
     has_marks = (streams.out.encoding or "").lower().startswith("utf")
     for each in findings:
@@ -94,7 +87,7 @@ _INIT = "dataagent init chooses another model and key."
 
 
 def check_versions(settings: Settings) -> Diagnostic:
-    """Python and the packages, which belong together."""
+    """Check that the packages have the same version."""
     del settings
     found = {name: version(name) for name in _PACKAGES}
     text = f"Python {platform.python_version()}, "
@@ -106,10 +99,10 @@ def check_versions(settings: Settings) -> Diagnostic:
 
 
 def check_config_file(settings: Settings) -> Diagnostic:
-    """It is TOML, its names are known, and it is its owner's alone."""
+    """Check that the file is TOML with known names, and private."""
     what, path = "configuration file", settings.config_path
     if not path.exists():
-        return Diagnostic("ok", what, f"{path} is not there; dataagent init writes it")
+        return Diagnostic("ok", what, f"{path} does not exist; dataagent init writes it")
     names = type(settings).model_fields
     for name in read_config(path):
         if name not in names:
@@ -122,7 +115,7 @@ def check_config_file(settings: Settings) -> Diagnostic:
 
 
 async def check_model(settings: Settings) -> Diagnostic:
-    """It answers, with the key that is set."""
+    """Check that the model answers with the configured key."""
     name = settings.default_model
     await try_model(settings, seconds=_MODEL_SECONDS)
     if name in NO_NETWORK:
@@ -135,12 +128,12 @@ async def check_model(settings: Settings) -> Diagnostic:
 
 
 async def check_mcp_servers(settings: Settings) -> Diagnostic:
-    """Their files can be read, and each of them connects."""
+    """Check that the files of servers can be read, and that each server connects."""
     files = config_locations(
         agents_home=settings.agents_home.expanduser(),
         assistant_id="agent",
         folder=working_folder(),
-        asked_for=None,
+        named=None,
     )
     problems: list[str] = []
     servers: list[ServerSpec] = []
@@ -151,9 +144,9 @@ async def check_mcp_servers(settings: Settings) -> Diagnostic:
         file = read_config_file(place.path, expand=True, timeout_seconds=settings.mcp_timeout)
         problems += file.problems
         servers += [each for each in file.servers if not each.disabled]
-    told = await asyncio.gather(*(_connects(each) for each in servers))
-    problems += [each for each in told if each is not None]
-    count = f"{len(servers) - len([each for each in told if each])} of {len(servers)} connect"
+    failures = [each for each in await asyncio.gather(*map(_connect_problem, servers)) if each]
+    problems += failures
+    count = f"{len(servers) - len(failures)} of {len(servers)} connect"
     if problems:
         hint = "correct the file; /mcp shows the servers in a conversation."
         return Diagnostic("warn", "MCP servers", f"{count}. {'. '.join(problems)}", hint)
@@ -167,7 +160,7 @@ def _is_untrusted(place: ConfigLocation, settings: Settings) -> bool:
     return not trust.is_trusted(place.path, place.path.read_bytes())
 
 
-async def _connects(spec: ServerSpec) -> str | None:
+async def _connect_problem(spec: ServerSpec) -> str | None:
     """Why a server does not connect; None if it does."""
     seconds = min(spec.connect_timeout_seconds, MCP_SECONDS)
     stderr = Stderr()
@@ -191,7 +184,7 @@ async def _connects(spec: ServerSpec) -> str | None:
 
 
 def check_terminal(streams: Streams) -> Diagnostic:
-    """What the terminal can show."""
+    """Check what the terminal can show."""
     from rich.console import Console
 
     what, out = "terminal", streams.out
@@ -200,7 +193,7 @@ def check_terminal(streams: Streams) -> Diagnostic:
     console = Console(file=out)
     if console.is_dumb_terminal:
         hint = "set TERM, for example to xterm-256color; until then output is plain text."
-        return Diagnostic("warn", what, "a dumb one: no colour, no keys but Enter", hint)
+        return Diagnostic("warn", what, "dumb: no colour, no keys but Enter", hint)
     encoding = (out.encoding or "").lower()
     if not encoding.startswith("utf"):
         hint = "set LANG, for example to C.UTF-8."
@@ -210,7 +203,7 @@ def check_terminal(streams: Streams) -> Diagnostic:
 
 
 def check_git(settings: Settings) -> Diagnostic:
-    """It is there, for agents that work in repositories."""
+    """Check that Git is installed, for agents that work in repositories."""
     del settings
     path = shutil.which("git")
     if path is None:
@@ -219,7 +212,7 @@ def check_git(settings: Settings) -> Diagnostic:
 
 
 def check_clock(settings: Settings) -> Diagnostic:
-    """It is not behind the program's own files: keys, certificates and times depend on it."""
+    """Check that the clock is not behind the program's own files."""
     youngest = Path(__file__).stat().st_mtime
     database = settings.home_dir / "dataagent.db"
     if database.exists():

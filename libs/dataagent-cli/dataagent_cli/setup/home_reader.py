@@ -1,8 +1,7 @@
-"""A quick look into the data directory, for Tab and `--version`: names, and no more.
+"""Reads names from the data directory for Tab and `--version`, quickly.
 
-A shell asks at every Tab, so neither the core nor SQLAlchemy is loaded: the embedded database is
-read with Python's own sqlite3, read-only. What cannot be read has no names. Everything that works
-with the data goes through the core.
+The shell asks at every Tab, so neither the core nor SQLAlchemy is loaded: the embedded database is
+read with Python's own sqlite3, read-only. What cannot be read has no names.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
-"""`dataagent init`: which model answers, checked with one real request, then stored.
+"""`dataagent init`: chooses the model, checks it with one request, and stores the choice.
 
-Nothing is written before the end, and then all or nothing. Above: `dispatch.py`.
-
-Changes `config.toml`: a few lines of it, whole or not at all, for its owner's eyes only.
-
-What else stands in the file stays, comments too. Reading it is core's affair
-(`config/settings.py`).
+Nothing is written before the end, and then all or nothing; other lines of `config.toml` stay.
 """
 
 from __future__ import annotations
@@ -38,17 +33,19 @@ if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
 
 
-_TITLE = "# Settings of DataAgent. The environment counts more. `dataagent init` changes it.\n"
+_TITLE = (
+    "# Settings of DataAgent. The environment takes precedence. `dataagent init` changes this.\n"
+)
 Value = str | bool | None
-"""None takes the setting out of the file."""
+"""None removes the setting from the file."""
 
 
 def change_config(path: Path, values: Mapping[str, Value]) -> None:
-    """Set these, and leave the rest as it is.
+    """Set these values in a file and leave its other lines unchanged.
 
     Raises:
-        Misconfigured: the file is no TOML, or is written in a way that cannot be changed by lines.
-        OSError: it cannot be written; then the old one is still there.
+        Misconfigured: the file is not TOML, or cannot be changed line by line.
+        OSError: it cannot be written; it is unchanged then.
     """
     earlier = read_config(path)
     text = path.read_text(encoding="utf-8") if path.exists() else _TITLE
@@ -91,14 +88,14 @@ async def init(options: CliOptions, streams: Streams) -> int:
     """Choose, check and store; the exit status.
 
     Raises:
-        DataAgentError: what was asked for makes no sense, or the model does not answer.
+        DataAgentError: the options are invalid, or the model does not answer.
         OSError: the data directory cannot be written to.
     """
     settings = make_settings(home=options.home) if options.home else make_settings()
     is_asking = options.model is None
     if is_asking and not streams.is_interactive:
         raise BadInput(
-            "There is nobody at the terminal to ask which model to use.",
+            "There is no terminal to ask which model to use.",
             details={"hint": "name it: dataagent init --model NAME --key-from VARIABLE"},
         )
     try:
@@ -120,13 +117,13 @@ async def init(options: CliOptions, streams: Streams) -> int:
     return exit_codes.OK
 
 
-# -- what there is, what is wanted --------------------------------------------------------------
+# -- the present and the new choice -------------------------------------------------------------
 
 
 def _current_setup(settings: Settings) -> str:
-    """What is set up now, and where it comes from."""
+    """The present model and keys, and where they are stored."""
     path = settings.config_path
-    where = str(path) if path.exists() else f"{path} (not there yet)"
+    where = str(path) if path.exists() else f"{path} (does not exist yet)"
     lines = [f"configuration  {where}", f"model          {settings.default_model}"]
     in_ring = load_stored_keys(settings)
     for name in sorted(set(KEY_SETTINGS.values())):
@@ -144,7 +141,7 @@ async def _ask_for_choice(settings: Settings, streams: Streams) -> ModelChoice:
 
 
 def _choice_from_options(options: CliOptions, streams: Streams) -> ModelChoice:
-    """What the command line says."""
+    """The choice of the command line."""
     source = options.key_from
     key: str | None = None
     if source == "-":
@@ -162,9 +159,13 @@ def _choice_from_options(options: CliOptions, streams: Streams) -> ModelChoice:
 
 
 def _check(choice: ModelChoice) -> None:
-    """Refuse what cannot be right before anyone is asked."""
+    """Reject an invalid choice before the model is asked.
+
+    Raises:
+        BadInput: the key or the address cannot be right.
+    """
     if choice.key is not None and not _KEY.fullmatch(choice.key):
-        raise BadInput("That is no key: it is empty, or has spaces or strange characters in it.")
+        raise BadInput("This is not a key: it is empty, or contains spaces or unusual characters.")
     if choice.key is not None and choice.key_setting is None:
         raise BadInput(
             f"The key of {choice.model!r} cannot be stored here.",
@@ -184,24 +185,24 @@ def _check(choice: ModelChoice) -> None:
 async def _is_accepted(
     choice: ModelChoice, settings: Settings, streams: Streams, is_asking: bool
 ) -> bool:
-    """Whether the model answers, or is wanted all the same."""
+    """Whether the model answers, or the user wants it anyway."""
     streams.say(f"checking {choice.model} …")
     try:
         await try_model(_trial_settings(choice, settings))
     except DataAgentError as error:
         streams.say(explain(error).text)
         if not is_asking:
-            streams.say("hint: --no-check stores it all the same.")
+            streams.say("hint: --no-check stores it anyway.")
             return False
         from dataagent_cli.setup.questions import ask_yes_no
 
-        return await ask_yes_no(streams, "Store it all the same?")
+        return await ask_yes_no(streams, "Store it anyway?")
     streams.say("it needs no network" if choice.model in NO_NETWORK else "it answers")
     return True
 
 
 def _trial_settings(choice: ModelChoice, settings: Settings) -> Settings:
-    """The choice over the environment, without the file: its old key is not for a new address."""
+    """The choice over the environment, without the file, whose key belongs to an old address."""
     given: dict[str, Any] = {k: v for k, v in choice.settings().items() if v is not None}
     given["home"] = settings.home_dir / "nowhere"
     return make_settings(**given)
@@ -222,4 +223,4 @@ def _store(choice: ModelChoice, settings: Settings, streams: Streams) -> None:
     for name, value in choice.settings().items():
         for variable in variables(Settings, name):
             if known.get(variable, value) != value:
-                streams.say(f"note: {variable} is set in the environment and counts more")
+                streams.say(f"note: {variable} is set in the environment and takes precedence")

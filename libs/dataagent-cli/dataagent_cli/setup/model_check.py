@@ -1,4 +1,4 @@
-"""One real request to a model, to see whether its name, address and key are right."""
+"""One real request to a model, to check its name, address and key."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 TRIAL_SECONDS = 20.0
 NO_NETWORK = ("offline", "scripted")
-"""Models that have nobody to ask."""
+"""Models that send no request."""
 
 
 async def try_model(settings: Settings, *, seconds: float = TRIAL_SECONDS) -> None:
-    """Ask the settings' model for a word; nothing for one that needs no network.
+    """Send a short request to the settings' model, unless it needs no network.
 
     Raises:
         Misconfigured: there is no such model, or its key is missing.
         ModelUnavailable: it cannot be reached, or does not answer in time.
-        ModelRefused: it answered and said no.
+        ModelRefused: it rejected the request.
     """
     quick = settings.model_copy(update={"model_max_retries": 0, "model_timeout": seconds})
     model = quick.create_model()

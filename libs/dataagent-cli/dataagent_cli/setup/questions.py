@@ -1,7 +1,4 @@
-"""What `dataagent init` asks a person: whose model, which one, where, and the key.
-
-The questions go to standard error. Above: `init.py`.
-"""
+"""The questions of `dataagent init`: provider, model, address and key."""
 
 from __future__ import annotations
 
@@ -18,11 +15,11 @@ if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
 
 _STYLE = Style.from_dict({"selected-option": "bold reverse"})
-_WHO = "Whose model answers? (arrow keys and Enter; Ctrl-C leaves everything as it is)"
+_PROVIDER_QUESTION = "Which provider? (arrow keys and Enter; Ctrl-C changes nothing)"
 
 
 async def ask_for_model(streams: Streams, *, present: str) -> ModelChoice:
-    """Ask for everything; the `present` model's provider is marked to begin with.
+    """Ask for provider, model, address and key; the `present` model's provider is marked first.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -41,7 +38,7 @@ async def ask_for_model(streams: Streams, *, present: str) -> ModelChoice:
 
 
 async def ask_yes_no(streams: Streams, question: str) -> bool:
-    """A question whose answer is no unless it is yes."""
+    """Ask a question; anything but yes means no."""
     with create_app_session(output=streams.questions()):
         return (await _text(f"{question} [y/N]")).lower() in ("y", "yes")
 
@@ -51,8 +48,10 @@ async def _provider(present: str) -> Provider:
     marked = next((each for each in PROVIDERS if each.prefix == prefix), PROVIDERS[0])
     width = max(len(each.title) for each in PROVIDERS) + 2
     options = [(each, f"{each.title:<{width}}{each.summary}") for each in PROVIDERS]
-    asked = ChoiceInput(message=_WHO, options=options, default=marked, symbol="❯", style=_STYLE)
-    return await asked.prompt_async()
+    question = ChoiceInput(
+        message=_PROVIDER_QUESTION, options=options, default=marked, symbol="❯", style=_STYLE
+    )
+    return await question.prompt_async()
 
 
 def _name_of(present: str, provider: Provider) -> str:

@@ -1,11 +1,7 @@
-"""The settings of a command line: what it says, over the environment, the file and the keyring.
+"""The settings of a command line, and where a provider's key is stored.
 
-Who a model may come from: what to ask for, and which settings it becomes. Plain data.
-
-Where a provider's key is kept: the system's keyring if there is one, else `config.toml`.
-
-The package `keyring` is optional (`dataagent-cli[keyring]`); without a real backend behind it, it
-is as if it were not there. Above: `init.py`, and `main.py`, which looks keys up.
+Options take precedence over the environment, the file and the keyring. The package `keyring` is
+optional (`dataagent-cli[keyring]`); without a real backend it is treated as missing.
 """
 
 from __future__ import annotations
@@ -25,18 +21,18 @@ KEY_SETTINGS: Mapping[str, str] = {
     "langchain-openai": "openai_api_key",
     "anthropic": "anthropic_api_key",
 }
-"""Whose keys can be stored, by the part of a model's name before the colon."""
+"""Settings of the keys that can be stored, by the part of a model's name before the colon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One line of the question, and what follows from it."""
+    """A provider to choose, and what to ask for it."""
 
     title: str
     summary: str
-    prefix: str = ""  # of the model's name; none: there is nothing more to ask
+    prefix: str = ""  # of the model's name; empty: nothing more to ask
     example: str = ""
-    url: str | None = None  # None: the provider's own; "" has to be asked for
+    url: str | None = None  # None: the provider's own; "": asked for
     has_key: bool = False
 
 
@@ -55,7 +51,7 @@ PROVIDERS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What was chosen: the model, where it is, and the key to it."""
+    """The chosen model, its address, and its key."""
 
     model: str
     url: str | None = None
@@ -63,55 +59,55 @@ class ModelChoice:
 
     @property
     def key_setting(self) -> str | None:
-        """The setting its key belongs to; None for a model whose key we do not keep."""
+        """The setting of its key; None for a model whose key is not stored."""
         return KEY_SETTINGS.get(self.model.partition(":")[0])
 
     def settings(self) -> dict[str, str | None]:
-        """The settings it becomes; None is one that must not be left from before.
+        """The choice as settings; None removes a setting.
 
-        A key goes to the server it was given for: with another address, the old one is forgotten.
+        A key belongs to the address it was given for: another address removes the old key.
         """
-        made: dict[str, str | None] = {"model": self.model}
+        values: dict[str, str | None] = {"model": self.model}
         if self.key_setting == "openai_api_key":
-            made |= {"openai_base_url": self.url, "openai_api_key": self.key}
+            values |= {"openai_base_url": self.url, "openai_api_key": self.key}
         elif self.key_setting is not None:
-            made[self.key_setting] = self.key
-        return made
+            values[self.key_setting] = self.key
+        return values
 
 
 _SERVICE = "dataagent"
 
 
 class Keyring(Protocol):
-    """The system's keyring, as far as it is used here."""
+    """The part of the system's keyring that is used here."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """What is kept under the name."""
+        """The password of a name."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep it under the name."""
+        """Store the password of a name."""
         ...
 
     def delete_password(self, service: str, username: str) -> None:
-        """Forget it."""
+        """Delete the password of a name."""
         ...
 
 
 def usable_keyring() -> Keyring | None:
-    """The system's keyring; None where there is none that keeps anything."""
+    """The system's keyring; None if there is none that stores anything."""
     try:
         import keyring
 
         backend = keyring.get_keyring()
-        has_room = backend.priority > 0  # those that keep nothing have 0 or less
-        return cast("Keyring", backend) if has_room else None  # its own types are unknown
-    except Exception:  # its backends fail in their own ways: no session bus, no password, …
+        stores = backend.priority > 0  # backends that store nothing have 0 or less
+        return cast("Keyring", backend) if stores else None  # it has no types
+    except Exception:  # backends fail in many ways: no session bus, no password, …
         return None
 
 
 def store_key(setting: str, key: str | None, backend: Keyring | None) -> bool:
-    """Put the key into the keyring, or take it out; whether it is there now."""
+    """Store the key in the keyring, or delete it for None; return whether it is stored there."""
     if backend is None:
         return False
     try:
@@ -119,36 +115,36 @@ def store_key(setting: str, key: str | None, backend: Keyring | None) -> bool:
             backend.set_password(_SERVICE, setting, key)
         elif backend.get_password(_SERVICE, setting) is not None:
             backend.delete_password(_SERVICE, setting)
-    except Exception:  # locked, or the person said no: then it goes to the file
+    except Exception:  # locked, or the user refused: the key goes to the file
         return False
     return key is not None
 
 
 def load_stored_keys(settings: Settings) -> dict[str, str]:
-    """The keys from the keyring that the settings lack, if they say that keys are there."""
+    """The keys from the keyring that the settings lack, if they name the keyring."""
     if not settings.keyring:
         return {}
     missing = [name for name in set(KEY_SETTINGS.values()) if getattr(settings, name) is None]
     backend = usable_keyring() if missing else None
     if backend is None:
         return {}
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for name in missing:
         try:
             key = backend.get_password(_SERVICE, name)
-        except Exception:  # locked: the model then says that its key is missing
+        except Exception:  # locked: the model then reports that its key is missing
             key = None
         if key:
-            found[name] = key
-    return found
+            keys[name] = key
+    return keys
 
 
 def load_settings(options: CliOptions) -> Settings:
-    """The settings this process works with.
+    """The settings of this process.
 
     Raises:
         Misconfigured: the configuration file cannot be used.
-        ValidationError: a setting makes no sense.
+        ValidationError: a setting is invalid.
     """
     given: dict[str, Any] = {"home": options.home, "model": options.model}
     given = {name: value for name, value in given.items() if value is not None}
@@ -162,7 +158,7 @@ def load_settings(options: CliOptions) -> Settings:
 def make_settings(**given: Any) -> Settings:  # what Settings takes, checked there
     """Settings without the folder's `.env`.
 
-    The folder may be anybody's, and could switch approvals off or send questions elsewhere.
+    The folder may be someone else's, and could disable approvals or send questions elsewhere.
     """
-    # pydantic-settings' own
+    # an argument of pydantic-settings
     return Settings(_env_file=None, **given)  # pyright: ignore[reportCallIssue]

@@ -1,4 +1,4 @@
-"""What a person or a program sees of a run: a drawn screen, plain text, or JSON lines."""
+"""How a run is shown: on a screen, as plain text, or as JSON lines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataagent_cli.ui.views import BufferedView, EventRenderer, JsonView, PlainR
 if TYPE_CHECKING:
     from dataagent_cli.ui.renderer import TerminalRenderer
 
-_LOADED_WHEN_ASKED_FOR = {"TerminalRenderer": "renderer"}
-"""By module: it draws with Rich, which plain text has no use for."""
+_LAZY_MODULES = {"TerminalRenderer": "renderer"}
+"""Names by module. It needs Rich, which plain text does not use."""
 
 __all__ = ["BufferedView", "EventRenderer", "JsonView", "PlainRenderer", "TerminalRenderer", "View"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LOADED_WHEN_ASKED_FOR:
+    if name not in _LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY_MODULES[name]}"), name)

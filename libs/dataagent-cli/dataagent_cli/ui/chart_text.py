@@ -1,11 +1,8 @@
-"""A chart in characters, for terminals that show no pictures. Pure.
+"""A chart in characters, for terminals that show no pictures.
 
-Takes a Vega-Lite specification with its values, as core gives it to a browser. Bars and pies are
-bars with their figures, a line is drawn in dots, several lines as one small line each, points as
-dots. What has layers, panels, bins or figures that are not counted here has no such form: the
-picture shows it. Above: `data/`. Below: `dots.py`.
-
-A small canvas of dots, drawn with Braille characters: two across and four down in each. Pure.
+It takes a Vega-Lite specification with its values. Bars and pies become bars with figures, a line
+and points become Braille dots, several lines one small line each. Layers, panels and bins have no
+such form: then only the picture is shown.
 """
 
 from __future__ import annotations
@@ -60,7 +57,7 @@ class Dots:
 
 
 def _scaled(value: float, low: float, high: float, size: int) -> int:
-    """Where a value stands among so many dots; in the middle if all are the same."""
+    """The position of a value among so many dots; the middle if all values are the same."""
     if high == low:
         return size // 2
     return round((value - low) / (high - low) * (size - 1))
@@ -102,7 +99,7 @@ def chart_text(spec: Spec, *, width: int) -> str | None:
 
 
 def _title_lines(title: object) -> list[str]:
-    """What stands above a chart; the second line says that not all rows are drawn."""
+    """The title of a chart; its second line says that not all rows are drawn."""
     parts = cast("Spec", title) if isinstance(title, Mapping) else {"text": title}
     said = (parts.get("text"), parts.get("subtitle"))
     return [one_line(line) for line in said if isinstance(line, str) and line]

@@ -1,8 +1,8 @@
-"""Text from models, tools and servers, made safe to show on a terminal. Pure functions.
+"""Text from models, tools and servers, made safe to show on a terminal.
 
-A terminal obeys what it is sent: an escape sequence in a tool's result could move the cursor,
-retitle the window or rewrite what stands above. Everything shown passes through `printable`; what
-somebody is to approve passes through `escape_controls`, which leaves nothing out.
+An escape sequence in a tool's result could move the cursor, retitle the window or overwrite what is
+above. Everything shown passes through `printable`; what a user approves passes through
+`escape_controls`, which leaves nothing out.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def printable(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """The whole text, with `\\x1b` for a character that would be obeyed or could not be seen.
+    """The whole text, with `\\x1b` for a character that would take effect or be invisible.
 
-    A sequence that is taken away takes along what stands in it, which may be half a command.
+    Removing a sequence would also remove the text in it, which may be half a command.
     """
     return encodable(_HIDDEN.sub(_escape, text.replace("\r\n", "\n")))
 

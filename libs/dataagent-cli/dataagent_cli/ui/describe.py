@@ -1,15 +1,7 @@
-"""Events in a few words: what both renderers say about a call, a result, a plan. Pure functions.
+"""Events in a few words, for every view: calls, results, plans, ends, usage and hints.
 
-No colour and no layout here; `renderer.py` and `plain.py` put these words on a screen.
-
-What goes on right now, and since when: what the spinner says. No drawing.
-
-The time of a call is the call's own: how long somebody thought about approving it does not count.
-Above: `renderer.py`.
-
-What a run used, and what the conversation has used so far, in a few words. No drawing.
-
-The way out after an error: one sentence by error code. Pure data.
+Nothing here draws. `ActivityTracker` and `Totals` follow the calls and the tokens of a
+conversation.
 """
 
 from __future__ import annotations
@@ -79,22 +71,19 @@ def as_text(value: object) -> str:
 
 
 def short_args(args: Mapping[str, Any], cells: int = 72) -> str:
-    """A call's arguments as `name=value, …`, shortened to fit a line; what is empty is left out.
-
-    Of a plan only how long it is: it is shown by itself.
-    """
+    """A call's arguments as `name=value, …` on a line, without empty ones; a plan as its length."""
     match args:
         case {"todos": [*todos], **rest} if not rest:
             return count_text(len(todos), "step")
         case _:
             pass
-    said = ((name, value) for name, value in args.items() if value not in (None, [], {}))
-    parts = (f"{name}={shorten(as_text(value), _VALUE_CELLS)}" for name, value in said)
+    given = ((name, value) for name, value in args.items() if value not in (None, [], {}))
+    parts = (f"{name}={shorten(as_text(value), _VALUE_CELLS)}" for name, value in given)
     return shorten(", ".join(parts), cells)
 
 
 def full_args(args: Mapping[str, Any]) -> list[str]:
-    """A call's arguments, one or more lines each, nothing left out: what a person approves."""
+    """A call's arguments in full, one or more lines each, for an approval."""
     lines: list[str] = []
     for name, value in args.items():
         first, *rest = escape_controls(as_text(value)).split("\n")
@@ -104,13 +93,13 @@ def full_args(args: Mapping[str, Any]) -> list[str]:
 
 
 def tool_icon(tool_name: str) -> str:
-    """A one-column sign for a tool."""
+    """A one-column icon for a tool."""
     name = tool_name.lower()
     return next((icon for word, icon in _ICONS if word in name), "●")
 
 
 def result_summary(result: object, cells: int = 72) -> str:
-    """What a tool found, in a few words; else the first line, and how many more there are."""
+    """A tool's result in a few words; else its first line, and the number of further lines."""
     found = _data_result_summary(result) or _path_list_summary(result)
     if found is not None:
         return shorten(found, cells)
@@ -130,7 +119,7 @@ def _data_result_summary(result: object) -> str | None:
 
 
 def _path_list_summary(result: object) -> str | None:
-    """`2 paths: /a.md, /data/`: what tools that look for files answer; None for anything else."""
+    """`2 paths: /a.md, /data/`: the result of tools that list files; None for anything else."""
     if not isinstance(result, str) or not result.startswith("['") or len(result) > _MOST_JSON:
         return None
     try:
@@ -143,9 +132,9 @@ def _path_list_summary(result: object) -> str | None:
     return f"{count_text(len(paths), 'path')}: {', '.join(paths)}"
 
 
-def _json_summary(told: dict[str, Any]) -> str | None:  # Any: JSON
-    source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
-    match told:
+def _json_summary(result: dict[str, Any]) -> str | None:  # Any: JSON
+    source = f" · {result['source']}" if isinstance(result.get("source"), str) else ""
+    match result:
         case {"error": {"message": str(message), "source": str(named)}}:
             return f"{named}: {message}"
         case {"error": {"message": str(message)}}:
@@ -162,8 +151,8 @@ def _json_summary(told: dict[str, Any]) -> str | None:  # Any: JSON
             return None
 
 
-def _omitted(told: dict[str, Any]) -> int:  # Any: JSON
-    more: Any = told.get("omitted")
+def _omitted(result: dict[str, Any]) -> int:  # Any: JSON
+    more: Any = result.get("omitted")
     return more if isinstance(more, int) else 0
 
 
@@ -173,7 +162,7 @@ def count_text(count: int, noun: str) -> str:
 
 
 def has_own_event(tool_name: str) -> bool:
-    """Whether what a tool did is an event of its own, so that its result says nothing more."""
+    """Whether a tool's work is shown by an event of its own, so that its result need not be."""
     return tool_name == "write_todos"
 
 
@@ -203,18 +192,18 @@ def changed_lines(event: FileOperationEvent) -> tuple[int, int] | None:
 
 
 def hunks(diff: str) -> list[str]:
-    """A diff without the names of its file. Below them `--- x` is a line `-- x` taken away."""
+    """A diff without its file names; below them, `--- x` is a removed line `-- x`."""
     lines = diff.split("\n")
     return lines[next((at for at, line in enumerate(lines) if line.startswith("@@")), 0) :]
 
 
 def is_complete_diff(diff: str) -> bool:
-    """Whether all of it is there: core puts a note in brackets for what it leaves out."""
+    """Whether the diff is whole: core puts a note in brackets for what it leaves out."""
     return not any(line.startswith("[") for line in diff.split("\n"))
 
 
 def count_diff_lines(diff: str) -> tuple[int, int] | None:
-    """Lines a diff adds and removes; None if it does not say."""
+    """Lines that a diff adds and removes; None if it is not whole."""
     lines = hunks(diff)
     if not is_complete_diff(diff) or not lines[0].startswith("@@"):
         return None
@@ -227,18 +216,18 @@ def artifact_title(event: ArtifactEvent) -> str:
 
 
 def end_text(event: DoneEvent) -> str:
-    """How a run ended; empty if it simply did."""
+    """How a run ended; empty if it completed."""
     return "" if event.reason == "completed" else _ENDINGS[event.reason]
 
 
 def figures_verified(event: DoneEvent) -> str:
-    """How many figures of the answer stand in the results of its run; empty if none."""
+    """How many figures of the answer its run's results back; empty if none."""
     verified = _figures(event, "verified")
     return f"{count_text(len(verified), 'figure')} verified" if verified else ""
 
 
 def figures_unbacked(event: DoneEvent) -> str:
-    """Which figures of the answer no result backs; empty if all are backed, or none was checked."""
+    """The figures of the answer that no result backs; empty if there are none."""
     unbacked = [one_line(str(each.get("text", ""))) for each in _figures(event, "unbacked")]
     if not unbacked:
         return ""
@@ -257,7 +246,7 @@ def figures_unchecked(event: DoneEvent) -> str:
 
 
 def unchecked_text(figures: Mapping[str, Any]) -> str:  # Any: JSON
-    """What a report of figures says of those that were not looked up; empty if all were."""
+    """A note on figures that could not be checked; empty if all were."""
     match figures:
         case {"unchecked": int(count)} if count > 0:
             return f"! {count_text(count, 'figure')} could not be checked"
@@ -299,7 +288,7 @@ class _Call:
 
 
 class ActivityTracker:
-    """Follows calls from their beginning to their end."""
+    """What runs now and since when, for the spinner; waiting for approvals does not count."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -310,7 +299,7 @@ class ActivityTracker:
 
     @property
     def now(self) -> tuple[str, float]:
-        """What goes on and since when: the oldest call that runs, else what is said."""
+        """The oldest running call, else the last activity, and its start."""
         for call in self._calls.values():
             return call.title, call.since
         return self._saying, self._since
@@ -322,12 +311,12 @@ class ActivityTracker:
         self._set_activity(_THINKING)
 
     def say(self, what: str) -> None:
-        """No call, but something else goes on."""
+        """Set the activity besides calls."""
         if what != self._saying:
             self._set_activity(what)
 
     def call(self, event: ToolCallEvent) -> str:
-        """A call begins; how far its lines are indented: a sub-agent's are."""
+        """Start a call; return the indent of its lines, which a sub-agent's have."""
         indent = "" if event.subagent is None else _INDENT
         first = dict(list(event.tool_args.items())[:1])
         argument = short_args(first, _ARGUMENT_CELLS).partition("=")[2]
@@ -336,18 +325,18 @@ class ActivityTracker:
         return indent
 
     def end(self, event: ToolResultEvent) -> str:
-        """A call has ended; how far its lines are indented."""
+        """End a call; return the indent of its lines."""
         call = self._calls.pop(event.tool_call_id, None)
         self._set_activity(_THINKING)
         return "" if call is None else call.indent
 
     def pause(self) -> None:
-        """The time stands still."""
+        """Stop the clock."""
         if self._paused_at is None:
             self._paused_at = self._clock()
 
     def resume(self) -> None:
-        """It goes on."""
+        """Start the clock again."""
         if self._paused_at is None:
             return
         waited, self._paused_at = self._clock() - self._paused_at, None
@@ -360,7 +349,7 @@ class ActivityTracker:
 
 
 class Totals:
-    """Adds up the tokens of one run after another, and what they cost if prices are set."""
+    """Adds up the tokens of the runs, and their cost if prices are set."""
 
     def __init__(self, prices: Prices | None = None) -> None:
         self._prices = prices
@@ -399,8 +388,8 @@ def tokens_of(usage: dict[str, int]) -> int:
 _HINTS = {
     "model_unavailable": "check the network, or choose another model with --model.",
     "model_refused": "check the provider's key and the model's name (--model NAME).",
-    "misconfigured": "dataagent init chooses the model; dataagent doctor looks at everything.",
-    "session_busy": "wait for the other answer, or leave out --resume to start anew.",
+    "misconfigured": "dataagent init chooses the model; dataagent doctor checks the setup.",
+    "session_busy": "wait for the other answer, or leave out --resume to start a new conversation.",
     "session_not_found": "leave out --resume to start a new conversation.",
     "agent_not_found": "leave out --agent to ask the default agent.",
     "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
@@ -414,8 +403,8 @@ _HINTS = {
 
 
 def hint_for(error_code: str, *, is_recoverable: bool) -> str | None:
-    """What to try next, or None when the error's own message is all there is to say."""
+    """What to try next; None if there is nothing to add to the message."""
     known = _HINTS.get(error_code)
     if is_recoverable:
-        return f"{known} Then ask again." if known else "this may pass: ask again."
+        return f"{known} Then ask again." if known else "this may be temporary: ask again."
     return known

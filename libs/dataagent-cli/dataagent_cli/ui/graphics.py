@@ -1,9 +1,7 @@
-"""A picture as the bytes that make a terminal show it: kitty's protocol, or sixel. Pure.
+"""Pictures in the terminal, by kitty's protocol or sixel, as far as the environment names them.
 
-kitty takes the PNG itself. Sixel is drawn here with at most 64 colours, over white, six rows of
-pixels at a time. Pillow is loaded when a sixel is asked for. Above: `data/chart_display.py`.
-
-What the terminal we are in can do, by what it says of itself in the environment.
+kitty takes the PNG itself. Sixel is drawn here with at most 64 colours over white, six rows of
+pixels at a time; Pillow is loaded only for that.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ _KITTY_PROGRAMS = ("ghostty", "wezterm")
 _SIXEL_PROGRAMS = ("mintty", "contour", "blackbox", "rio")
 _SIXEL_TERMS = ("foot", "mlterm", "yaft", "contour")
 Choice = Literal[Graphics, "auto", "off"]
-"""What somebody says of a terminal that does not say it, such as one inside tmux."""
+"""The user's setting, for a terminal whose environment does not tell, such as one in tmux."""
 
 
 def reflows(env: Mapping[str, str] | None = None) -> bool:

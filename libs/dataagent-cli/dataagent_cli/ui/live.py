@@ -1,8 +1,7 @@
 """The lines at the bottom of the screen that change: the unfinished block and the spinner.
 
-Everything else is printed once and stays. What is erased, printed and drawn anew goes out in one
-piece, so that nothing flickers. On anything but a terminal there are no such lines. `renderer.py`
-says what is going on; this file only draws it.
+Everything else is printed once. What is erased, printed and drawn anew is written in one piece, so
+that nothing flickers. Without a terminal there are no such lines.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _FRAMES, _ASCII_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 
 
 class _Drawn:
-    """What is drawn for a moment. To Rich it is control codes: no part of what was printed."""
+    """Temporary output; to Rich it is control codes, which are not part of what was printed."""
 
     def __init__(self, codes: str) -> None:
         self._codes = codes
@@ -40,7 +39,7 @@ class _Drawn:
 
 
 class LiveArea:
-    """What changes at the bottom of a terminal; hidden before anything else is printed.
+    """The changing area at the bottom of a terminal; hidden before anything else is printed.
 
     `reflows` says that the terminal breaks long lines anew when it gets narrower, as most do.
     """
@@ -68,7 +67,7 @@ class LiveArea:
         self._timer: asyncio.TimerHandle | None = None
 
     def show(self, *, activity: str, since: float, tail: str = "") -> None:
-        """Draw a spinner with what goes on since when, below an unfinished block of Markdown."""
+        """Draw a spinner with the activity and its duration, below an unfinished block."""
         self._activity, self._since, self._tail = activity, since, tail
         if not self._console.is_terminal or self._console.is_dumb_terminal:
             return
@@ -79,14 +78,14 @@ class LiveArea:
         self._schedule()
 
     def print(self, content: RenderableType) -> None:
-        """Print something for good, above the area, which stays below it."""
+        """Print something permanently, above the area."""
         if self._is_shown:
             self._draw(above=content)
         else:
             self._console.print(content)
 
     def hide(self) -> None:
-        """Erase the area; what is printed next stands in its place."""
+        """Erase the area; the next output replaces it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -97,7 +96,7 @@ class LiveArea:
     # -- drawing ----------------------------------------------------------------------------
 
     def _schedule(self) -> bool:
-        """See to it that the area is drawn again soon; False where nobody would."""
+        """Schedule the next drawing; False if nothing would draw it."""
         if not self._is_animated:
             return False
         try:
@@ -133,7 +132,7 @@ class LiveArea:
         return "\r\x1b[2K" + "\x1b[1A\x1b[2K" * (rows - 1) if rows else ""
 
     def _rows(self) -> int:
-        """How many rows the drawn lines take now, which may be more since the window shrank."""
+        """The rows that the drawn lines take now; more than before if the window shrank."""
         width = max(self._console.width, 1)
         if width >= self._width or not self._reflows:
             rows = len(self._lines)

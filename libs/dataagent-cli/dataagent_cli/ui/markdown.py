@@ -1,22 +1,9 @@
-"""Markdown as Rich draws it, without losing a character of the answer.
+"""Markdown drawn with Rich, without losing a character of the answer.
 
-Rich drops HTML and joins lines; a model that writes `List<int>` or puts figures on lines of their
-own would be shown wrongly. Links are written out, so that what is shown is where they lead. Rich
-also fills lines with spaces up to the edge, which a person who copies them does not want. Tables
-are drawn by `answer_tables.py`.
-
-A Markdown table of an answer, drawn with Rich so that no cell is cut.
-
-Rich shortens words to fit the screen and leaves out columns that have no room; half a number is
-another number. Here a column is at least as wide as its longest word, and a table that is too wide
-for that is shown one row after another. Only Chinese without figures is broken anywhere. Above:
-`markdown.py`. Rows that a run has kept are `data_tables.py`'s.
-
-Growing Markdown, cut into blocks that will not change any more. No Rich, no terminal.
-
-A streamed answer is shown without flicker when what is finished is printed once and for all, and
-only the unfinished end is redrawn. `BlockSplitter` finds where the finished part ends. It reads
-each line once, so a long answer costs no more per line than a short one.
+Rich drops HTML, joins lines, fills them with spaces, shortens words in tables and leaves out
+columns. Here HTML and line ends stay, links are written out, and a table that is too wide for its
+longest words is shown one row after another. `BlockSplitter` cuts a growing answer into finished
+blocks, so that only the unfinished end is redrawn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A run on a terminal, drawn with Rich: Markdown as it grows, calls, diffs, plans, errors.
 
-The answer goes to `out`, everything else to `err`, which may be the same. What is said about an
-event comes from `describe.py`; what changes on screen is `live.py`'s.
+The answer goes to `out`, everything else to `err`, which may be the same.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ class TerminalRenderer(EventRenderer):
     ) -> None:
         """Without `out` it draws on standard output; without `err` everything goes to `out`.
 
-        `reflows` is whether the terminal breaks long lines anew when it gets narrower. `prices`
-        add what a run cost; `export` is the command that is named below a cut table.
+        `reflows` is whether the terminal rewraps long lines when it gets narrower. `prices` add
+        the cost of a run; `export` is the command named below a cut table.
         """
         out = out or Console(highlight=False)
         self._err = err or out
@@ -69,7 +68,7 @@ class TerminalRenderer(EventRenderer):
         self._totals = Totals(prices)
         self._export = export
         self._blocks = BlockSplitter()
-        self._aside: list[str] = []  # what a sub-agent or the model's reasoning says, until it ends
+        self._aside: list[str] = []  # text of a sub-agent or reasoning, until it ends
         self._aside_title = ""
         self._started = clock()
 
@@ -80,16 +79,16 @@ class TerminalRenderer(EventRenderer):
         self._spin()
 
     def pause(self) -> None:
-        """Print what is unfinished and take the spinner away, before a question is asked."""
+        """Print what is unfinished and remove the spinner, before a question is asked."""
         self._finish()
         self._work.pause()
 
     def resume(self) -> None:
-        """The spinner turns again; how long somebody thought does not count."""
+        """Show the spinner again; the time of the question does not count."""
         self._work.resume()
         self._spin()
 
-    # -- what is said -----------------------------------------------------------------------
+    # -- text -------------------------------------------------------------------------------
 
     def render_text(self, event: TextEvent) -> None:
         """Markdown: finished blocks are printed, the unfinished one is redrawn below them."""
@@ -108,7 +107,7 @@ class TerminalRenderer(EventRenderer):
         """Reasoning: the spinner while it lasts, its first lines afterwards."""
         self._add_aside("thought", event.content)
 
-    # -- what is done -----------------------------------------------------------------------
+    # -- work -------------------------------------------------------------------------------
 
     def render_tool_call(self, event: ToolCallEvent) -> None:
         """`▤ sql_db_query  query=SELECT …`, and whose call it is when a sub-agent makes it."""
@@ -147,7 +146,7 @@ class TerminalRenderer(EventRenderer):
         self._spin()
 
     def render_file_operation(self, event: FileOperationEvent) -> None:
-        """What was done to which file with how many lines, and the diff."""
+        """The operation, the file, its changed lines, and the diff."""
         self._finish()
         failed = "" if event.status == "success" else f" {_RESULT_SIGNS[event.status]}failed"
         icon = describe.tool_icon(event.operation)
@@ -158,7 +157,7 @@ class TerminalRenderer(EventRenderer):
         self._spin()
 
     def render_artifact(self, event: ArtifactEvent) -> None:
-        """Its title; of a table the first rows, how many there are and how to have them all."""
+        """Its title; of a table the first rows, their number, and the command for all of them."""
         self._finish()
         self._err.print(Text(describe.artifact_title(event), style="bold"))
         table = table_text(event, width=max(self._err.width - 2, 20), export=self._export)
@@ -166,10 +165,10 @@ class TerminalRenderer(EventRenderer):
             self._err.print(Text(f"  {line}"), soft_wrap=True)
         self._spin()
 
-    # -- how it ends ------------------------------------------------------------------------
+    # -- the end ----------------------------------------------------------------------------
 
     def render_error(self, event: ErrorEvent) -> None:
-        """The message and, on its own line, the way out."""
+        """The message and, on its own line, a hint."""
         self._finish()
         self._err.print(Text(f"error: {printable(event.error)}", style="bold red"))
         hint = hint_for(event.error_code, is_recoverable=event.recoverable)
@@ -177,7 +176,7 @@ class TerminalRenderer(EventRenderer):
             self.note(f"hint: {hint}")
 
     def render_done(self, event: DoneEvent) -> None:
-        """Figures without proof; how it ended, tokens, cost and time on one line."""
+        """Unbacked figures; how it ended, tokens, cost and time on one line."""
         self._finish()
         self._work.begin()
         for doubt in (describe.figures_unbacked(event), describe.figures_unchecked(event)):
@@ -200,7 +199,7 @@ class TerminalRenderer(EventRenderer):
         self._live.show(activity=activity, since=since, tail=tail)
 
     def _finish(self) -> None:
-        """Print what is unfinished, whoever said it, and clear the bottom of the screen."""
+        """Print what is unfinished, and clear the bottom of the screen."""
         self._end_aside()
         self._print_block(self._blocks.flush())
         self._live.hide()

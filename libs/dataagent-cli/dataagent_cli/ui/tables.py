@@ -1,13 +1,8 @@
-"""Rows as aligned text. Pure functions; no colour, so that nothing is lost without it.
+"""Rows as aligned text without colour, and a result of a run as a small table.
 
-Columns of numbers stand on the right and are never cut: half a number is another number. Wide
-characters count as two columns. NULL is the word; a text that reads NULL is in quotes. What is too
-wide for the screen is shown one row after another. Above: the commands over data.
-
-A result that a run has kept, as a small table in the terminal. Pure.
-
-The rows are those of the event's preview; how many there are in all is said, and how to have them.
-Above: the renderers. Below: `table.py`.
+Numbers stand on the right and are never cut: half a number is another number. Wide characters count
+as two columns. NULL is written as a word; a text that reads NULL is in quotes. A table that is too
+wide for the screen is shown one row after another.
 """
 
 from __future__ import annotations
@@ -58,7 +53,7 @@ def draw(headings: Sequence[Heading], rows: Sequence[Cells], *, width: int | Non
 
 
 def cut(text: str, cells: int) -> str:
-    """The text in at most so many columns; … stands for what is missing."""
+    """The text in at most so many columns, with … in place of the rest."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, max(cells - 1, 0)).rstrip(" ") + "…"
@@ -141,7 +136,7 @@ _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
 def table_text(event: ArtifactEvent, *, width: int, export: str | None) -> str | None:
     """The table and a line about it; None if the event brings no rows along.
 
-    `export` is the command that writes a kept result to a file, if there is one.
+    `export` is the command that writes a stored result to a file, if there is one.
     """
     given: Any = event.preview
     if event.kind != "table" or not isinstance(given, dict):

@@ -1,21 +1,8 @@
-"""A run as plain text, for pipes, files and terminals that can do no more.
+"""How a turn is shown: the interfaces, and the views for plain text, JSON lines and whole answers.
 
-The answer is data and goes to standard output as it came, byte for byte; everything else goes to
-standard error. No Rich, no colour, no spinner.
-
-One method for each kind of event: the interface of everything that shows a run.
-
-`EventRenderer.render` picks the method; a new kind of event does not pass the type checker until
-every renderer has its method.
-
-What a turn shows itself through: one interface for a screen, plain text and JSON lines.
-
-A run as JSON lines, for programs: each numbered event in its wire form, on a line of its own.
-
-A run that is shown when it is over: what was said and made is kept, nothing goes to `out`.
-
-For answers in one piece (`--output-format json` and `csv`). Errors, calls and notes go to `err` as
-they happen, as with plain text. Above: `headless.py` writes what was kept.
+Plain text is for pipes, files and simple terminals: the answer goes to standard output unchanged,
+everything else to standard error. A new kind of event does not pass the type checker until every
+renderer has its method.
 """
 
 from __future__ import annotations
@@ -46,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class EventRenderer(ABC):
-    """Shows events. Those of the main agent name no agent; a sub-agent's name it."""
+    """Shows events, with a method for each type."""
 
     def show(self, entry: Entry) -> None:
         """Show one numbered event."""
@@ -80,7 +67,7 @@ class EventRenderer(ABC):
 
     @abstractmethod
     def render_text(self, event: TextEvent) -> None:
-        """A piece of the answer, or of what a sub-agent says."""
+        """A piece of the answer, or of a sub-agent's text."""
 
     @abstractmethod
     def render_thinking(self, event: ThinkingEvent) -> None:
@@ -108,15 +95,15 @@ class EventRenderer(ABC):
 
     @abstractmethod
     def render_artifact(self, event: ArtifactEvent) -> None:
-        """A table, chart or file that was made."""
+        """A table, a chart or a file."""
 
     @abstractmethod
     def render_error(self, event: ErrorEvent) -> None:
-        """What went wrong, and the way out."""
+        """An error, and a hint."""
 
     @abstractmethod
     def render_done(self, event: DoneEvent) -> None:
-        """The end."""
+        """The end of a run."""
 
 
 class View(Protocol):
@@ -131,15 +118,15 @@ class View(Protocol):
         ...
 
     def pause(self) -> None:
-        """Leave the screen to someone else, until the next entry."""
+        """Clear the screen for a question, until the next entry."""
         ...
 
     def resume(self) -> None:
-        """Somebody was asked and has answered: the run goes on."""
+        """The question is answered: the run continues."""
         ...
 
     def note(self, text: str) -> None:
-        """Say something that is not part of the answer."""
+        """Print a line that is not part of the answer."""
         ...
 
 
@@ -165,7 +152,7 @@ class JsonView:
         """Nothing was taken away."""
 
     def note(self, text: str) -> None:
-        """A line for the person watching."""
+        """A line on standard error."""
         if text:
             self._err.write(f"{encodable(text)}\n")
             self._err.flush()
@@ -193,7 +180,7 @@ class PlainRenderer(EventRenderer):
         """Nothing was taken away."""
 
     def render_text(self, event: TextEvent) -> None:
-        """The answer as it comes; what a sub-agent says goes to `err`."""
+        """The answer as it comes; a sub-agent's text goes to `err`."""
         if event.subagent is not None:
             if event.content.strip():
                 self.note(f"[{one_line(event.subagent)}] {printable(event.content).strip()}")
@@ -234,7 +221,7 @@ class PlainRenderer(EventRenderer):
         self.note("\n".join(f"  {line}" for line in describe.todo_lines(event.todos)))
 
     def render_file_operation(self, event: FileOperationEvent) -> None:
-        """What was done to which file, and the diff."""
+        """The operation, the file, and the diff."""
         status = "" if event.status == "success" else f" {event.status}"
         icon = describe.tool_icon(event.operation)
         self.note(f"{icon} {describe.file_operation_title(event)}{status}")
@@ -246,14 +233,14 @@ class PlainRenderer(EventRenderer):
         self.note(f"{describe.artifact_title(event)}  {one_line(event.url)}")
 
     def render_error(self, event: ErrorEvent) -> None:
-        """The message and, on its own line, the way out."""
+        """The message and, on its own line, a hint."""
         self.note(f"error: {printable(event.error)}")
         hint = hint_for(event.error_code, is_recoverable=event.recoverable)
         if hint:
             self.note(f"hint: {hint}")
 
     def render_done(self, event: DoneEvent) -> None:
-        """End the answer's last line; say how it ended unless it simply did."""
+        """End the answer's last line; say how the run ended, unless it completed."""
         self._end_line()
         self.note(describe.figures_unbacked(event))
         self.note(describe.figures_unchecked(event))
@@ -274,7 +261,7 @@ class PlainRenderer(EventRenderer):
 
 
 class BufferedView(PlainRenderer):
-    """Plain text, except that the answer stays here."""
+    """Plain text, except that the answer is collected and not written."""
 
     def __init__(self, err: TextIO) -> None:
         self._buffer = io.StringIO()
@@ -285,21 +272,21 @@ class BufferedView(PlainRenderer):
 
     @property
     def answer(self) -> str:
-        """What the agent said."""
+        """The agent's text."""
         return self._buffer.getvalue().rstrip("\n")
 
     def show(self, entry: Entry) -> None:
-        """Keep what belongs to the answer; show the rest."""
+        """Collect the answer; show the rest."""
         self.run_id = entry.run_id
         super().show(entry)
 
     def render_artifact(self, event: ArtifactEvent) -> None:
-        """Remember a table."""
+        """Collect the id of a table."""
         if event.kind == "table":
             self.tables.append(event.artifact_id)
         super().render_artifact(event)
 
     def render_error(self, event: ErrorEvent) -> None:
-        """Remember what went wrong."""
+        """Store the error."""
         self.error = event
         super().render_error(event)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_cli.commands import builtin_commands, unavailable_commands
+from dataagent_cli.commands import builtin_commands
 from dataagent_cli.commands.registry import is_command
 
 
@@ -57,7 +57,7 @@ def test_names_and_aliases_are_unique() -> None:
 
 def test_every_command_is_in_the_guide() -> None:
     guide = (Path(__file__).parents[4] / "docs" / "guides" / "terminal.md").read_text()
-    for command in builtin_commands(*unavailable_commands()).all():
+    for command in builtin_commands().all():
         assert f"`/{command.name}" in guide, command.name
 
 

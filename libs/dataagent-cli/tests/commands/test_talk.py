@@ -63,7 +63,7 @@ async def test_what_was_said_is_summarised_and_the_context_shrinks() -> None:
     long = "word " * 400
     lines = ["/compact", f"!echo {long}", f"!echo {long}", "!echo end", "/context"]
     repl_run = await run_repl([*lines, "/compact the word", "/context"])
-    assert "Nothing was asked yet." in repl_run.said
+    assert "There is no conversation yet." in repl_run.said
     assert "4 earlier messages are summarised" in repl_run.answers
     before, after = (
         int(line.split()[1].replace(",", ""))
@@ -93,11 +93,11 @@ async def test_explain_is_about_the_last_statement_or_answer(
     assert "Figures   ✓" in of_answer
     assert of_statement.startswith("SELECT GenreId AS statement FROM Genre\n")
     assert "Figures" not in of_statement
-    assert "the last answer rests on no statement" in repl_run.said
+    assert "the last answer used no statement" in repl_run.said
 
 
 async def test_the_cost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "hint: DATAAGENT_PRICE_INPUT" in (await run_repl(["!echo one", "/cost"])).said
+    assert "hint: set DATAAGENT_PRICE_INPUT" in (await run_repl(["!echo one", "/cost"])).said
     monkeypatch.setenv("DATAAGENT_PRICE_INPUT", "1000")
     repl_run = await run_repl(["/cost", "!echo two", "/cost"])
     assert "this conversation   0 tokens (0 in, 0 out) · $0.0000" in repl_run.said
@@ -147,10 +147,10 @@ async def test_the_last_turns_files_are_taken_back(
     write = '!tool write_file {"file_path": "/kept.txt", "content": "after"}'
     again = f"/undo\ry{CTRL_U}{CTRL_D}"  # the message is in the line again: it is not sent
     repl_run = await run_repl(["/undo", write, "/undo\rn/copy"], again, can_ask=True, is_auto=True)
-    assert "Nothing was asked yet." in repl_run.said
+    assert "There is no conversation yet." in repl_run.said
     assert "  changed /kept.txt" in repl_run.said or "  changed kept.txt" in repl_run.said
-    assert "nothing was taken back" in repl_run.said
-    assert "taken back: 1 file" in repl_run.said
+    assert "nothing was undone" in repl_run.said
+    assert "undone: 1 file" in repl_run.said
     assert (project / "kept.txt").read_text() == "before\n"
 
 
@@ -214,7 +214,7 @@ async def test_init_writes_what_is_here_when_no_model_can(
     assert "- `src/`" in text
     assert "branch `trunk`" in text
     assert "`chinook`" in text
-    assert "AGENTS.md is there already" in repl_run.said
+    assert "AGENTS.md exists already" in repl_run.said
 
 
 async def test_init_asks_a_model_to_write_it() -> None:
@@ -225,7 +225,7 @@ async def test_a_command_of_ones_own_runs_and_goes_along(tmp_path: Path) -> None
     (tmp_path / "a.txt").write_text("x")
     repl_run = await run_repl(["!ls a.txt; exit 3", "and now?", "!true", "!", "plain"])
     assert repl_run.answers.startswith("a.txt\n")
-    assert "status 3 · the output goes along with your next message" in repl_run.said
+    assert "status 3 · the output is attached to your next message" in repl_run.said
     assert "<attached command='ls a.txt; exit 3' status=3>\na.txt\n</attached>" in repl_run.answers
     assert "no output" in repl_run.said
     assert "usage: !COMMAND" in repl_run.said
@@ -273,9 +273,9 @@ async def test_named_files_and_tables_go_along(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("remember the milk")
     (tmp_path / "large.bin").write_bytes(b"\xff" * 100)
     repl_run = await run_repl(["see @notes.md, @large.bin and @Genre; not me@example.com @nobody"])
-    assert "sent along: notes.md (17 characters)" in repl_run.said
-    assert "named: file large.bin; it is not sent along" in repl_run.said
-    assert "sent along: the columns of chinook.Genre" in repl_run.said
+    assert "attached: notes.md (17 characters)" in repl_run.said
+    assert "named: file large.bin; its content is not attached" in repl_run.said
+    assert "attached: the columns of chinook.Genre" in repl_run.said
     assert '<attached file="notes.md">\nremember the milk\n</attached>' in repl_run.answers
     assert '<attached table="chinook.Genre">' in repl_run.answers
     assert repl_run.answers.count("<attached") == 3

@@ -29,7 +29,7 @@ def test_words_find_the_tables_that_fit() -> None:
     assert done.lines[2].startswith("Customer ")
     nothing = dataagent("schema", "--search", "xyzzy")
     assert (nothing.code, nothing.out) == (1, "")
-    assert nothing.err == "nothing fits 'xyzzy'\nhint: try other words, or none.\n"
+    assert nothing.err == "no table matches 'xyzzy'\nhint: try other words.\n"
 
 
 def test_what_is_not_there_is_an_error_with_a_hint() -> None:

@@ -53,7 +53,7 @@ async def test_each_field_is_asked_for_and_becomes_its_kind(driver: Any) -> None
         ({"type": "number", "maximum": 5}, "9", "4", 4.0, "do not fit"),
         ({"type": "boolean"}, "perhaps", "y", True, "Type y or n."),
         (COLOUR, "green", "red", "red", "Type a number from 1 to 2"),
-        ({"type": "string", "title": "Name"}, "", "x", "x", "Name is needed."),
+        ({"type": "string", "title": "Name"}, "", "x", "x", "Name is required."),
         ({"type": "string", "minLength": 3}, "ab", "abc", "abc", "do not fit"),
     ],
 )

@@ -60,7 +60,7 @@ async def test_keys_choose_the_decision(driver: Any, keys: str, expected: str | 
     if expected is None:  # back at the question
         asked = driver.ask(ACTION)
         driver.keys.send_text("n")
-        await driver.screen.until("why not?")
+        await driver.screen.until("Why not?")
         driver.keys.send_text(ESC)
         await driver.screen.until("Approve")
         driver.keys.send_text("y")
@@ -194,7 +194,7 @@ async def test_ctrl_c_is_no_answer(driver: Any) -> None:
 async def test_nobody_at_the_terminal_is_a_rejection_that_says_so() -> None:
     handler = TerminalHITLHandler(SessionState(), is_interactive=False)
     decision = await handler.request_approval(ACTION, "session")
-    assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
+    assert decision == Decision("reject", "No one is at the terminal to approve this call.")
 
 
 @requirement("R3.1", "R3.6")
@@ -214,7 +214,7 @@ async def test_with_nothing_given_and_nobody_there_it_rejects() -> None:
     handler = TerminalHITLHandler()
     with create_app_session(input=DummyInput(), output=DummyOutput()):
         decision = await handler.request_approval(ACTION, "session")
-    assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
+    assert decision == Decision("reject", "No one is at the terminal to approve this call.")
 
 
 async def test_only_what_a_request_takes_is_offered(driver: Any) -> None:
@@ -279,10 +279,11 @@ async def test_the_question_shows_what_would_happen(driver: Any) -> None:
         "  -old\n"
         "  +one\n"
         "  +two\n"
+        "Allow this?\n"
         "❯ y  Approve\n"
         "  n  Reject, and say why\n"
         "  e  Edit the call first\n"
-        "  k  Approve every write_file of this conversation\n"
+        "  k  Approve every write_file in this conversation\n"
         "  a  Approve everything from now on (mode auto)\n"
         "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode manual"
     )
@@ -294,13 +295,13 @@ async def test_the_question_shows_what_would_happen(driver: Any) -> None:
 async def test_a_long_call_is_turned_over_by_pages_in_a_window_of_any_size(driver: Any) -> None:
     lines = "\n".join(f"line {n} 中文" for n in range(40))
     asked = driver.ask(ActionRequest("send", {"text": lines}))
-    assert "rows 1-15 of 40" in await driver.screen.until("of 40")
+    assert "rows 1-14 of 40" in await driver.screen.until("of 40")
     driver.keys.send_text(PAGE_DOWN + PAGE_DOWN + PAGE_DOWN)
-    assert "line 39 中文" in await driver.screen.until("rows 26-40 of 40")
+    assert "line 39 中文" in await driver.screen.until("rows 27-40 of 40")
     driver.screen.resize(30, 12)
     driver.keys.send_text(DOWN)  # any key draws again
     small = await driver.screen.until("❯ n  Reject, and say why")
-    assert "  rows 26-28 of 40 (Page Up,…" in small
+    assert "  rows 27-28 of 40 (Page Up,…" in small
     assert small.splitlines()[-1].startswith("arrows and Enter")
     driver.keys.send_text("y")
     await asked

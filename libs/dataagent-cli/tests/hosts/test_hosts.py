@@ -189,7 +189,7 @@ async def test_what_needs_this_process_says_so(
             host.last_changes("x"),
             host.take_back("x"),
         ):
-            with pytest.raises(UnsupportedOnServer, match="here a server answers"):
+            with pytest.raises(UnsupportedOnServer, match="not available with a server"):
                 await asked
 
 

@@ -96,7 +96,7 @@ async def test_whoever_does_not_answer_offers_nothing() -> None:
     async def run(_: CommandContext, __: str) -> CommandOutcome:
         return CommandOutcome()
 
-    commands = builtin_commands(Command("odd", "odd", run, words=fails))
+    commands = builtin_commands([Command("odd", "odd", run, words=fails)])
     completer = LineCompleter(commands, object())  # pyright: ignore[reportArgumentType] never asked
     assert await offered(completer, "/odd ") == []
 

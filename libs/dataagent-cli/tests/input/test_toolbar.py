@@ -43,7 +43,7 @@ async def test_it_says_the_mode_who_answers_and_which_conversation(talk: Convers
     assert line(talk) == " manual: asks first  offline · sql · new conversation"
     talk.state.switch("plan")
     talk.chosen_model = "openai:x"
-    assert line(talk) == " PLAN: nothing is changed  openai:x · sql · new conversation"
+    assert line(talk) == " PLAN: changes nothing  openai:x · sql · new conversation"
     await talk.resume(SESSION)
     assert line(talk).endswith("sql · 0badcafe")
     await talk.rename("销售")

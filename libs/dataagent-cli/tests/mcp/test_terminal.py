@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from dataagent_cli.arguments import parse
-from dataagent_cli.commands import Command, CommandContext, Commands, mcp_command
+from dataagent_cli.commands import CommandContext, LocalContext, builtin_commands
+from dataagent_cli.commands.mcp import manage_servers
 from dataagent_cli.conversation import Conversation
+from dataagent_cli.data.context import DataCommandContext
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.dialogs import Dialogs
@@ -28,6 +30,7 @@ from dataagent_cli.turn import TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import SessionState, Settings
+from dataagent_core.identity import Principal
 from tests.requirements import requirement
 from tests.standins.mcp_server import http_server, stdio_command
 from tests.waiting import WAIT_SECONDS
@@ -47,7 +50,9 @@ class TerminalDriver:
         self.core, self.servers, self.out, self.err = core, servers, out, err
         self._view = PlainRenderer(out, err)
         self._streams = Streams(out, err, None)
-        self._command: Command = mcp_command(servers, self._streams)
+        person = Principal("ann", "user", "terminal")
+        data_context = DataCommandContext(core.data, "ann", self._streams)
+        self._local = LocalContext(data_context, core.files.memories, person, servers)
         state = SessionState(auto_approve=True)
         handler = TerminalHITLHandler(state, is_interactive=False)
         host = LocalHost(core, "ann")
@@ -57,10 +62,15 @@ class TerminalDriver:
     async def mcp(self, words: str) -> str:
         """What `/mcp` with these words prints."""
         at_out, at_err = len(self.out.getvalue()), len(self.err.getvalue())
-        commands = Commands([self._command])
-        dialogs = Dialogs(is_interactive=False)
-        context = CommandContext(self.conversation, self._view, commands, self._streams, dialogs)
-        await self._command.run(context, words)
+        context = CommandContext(
+            self.conversation,
+            self._view,
+            builtin_commands(),
+            self._streams,
+            Dialogs(is_interactive=False),
+            self._local,
+        )
+        await manage_servers.run(context, words)
         return self.out.getvalue()[at_out:] + self.err.getvalue()[at_err:]
 
     async def until(self, pattern: str) -> str:
@@ -88,7 +98,7 @@ async def repl_run(
             agents_home=tmp_path / "agents",
             assistant_id="agent",
             folder=tmp_path,
-            asked_for=asked_for,
+            named=asked_for,
         )
         trust = Trust(core.settings.home_dir / "mcp-trust.json")
         servers = TerminalServers(core.mcp, files, trust, user_id="ann", say=say, confirm=confirm)
@@ -229,7 +239,9 @@ async def test_a_server_is_added_and_removed_and_nothing_of_it_is_left(tmp_path:
         assert "removed calc" in await here.mcp("remove calc")
         assert "no MCP servers" in await here.mcp("list")
         assert "no server 'calc'" in await failed(here, "remove calc")
-        assert "hint: ${NAME}" in await here.mcp("add w https://mcp.example.com/ --header A=b")
+        assert "a secret as ${NAME}" in await here.mcp(
+            "add w https://mcp.example.com/ --header A=b"
+        )
         assert "usage: /mcp" in await here.mcp("dance")
         assert "close the quotation mark" in await here.mcp("add 'x")
 

@@ -17,7 +17,7 @@ def test_the_assistants_file_then_the_folders_or_the_one_asked_for(tmp_path: Pat
 
     def found(assistant_id: str, asked_for: str | None = None) -> tuple[ConfigLocation, ...]:
         return config_locations(
-            agents_home=home, assistant_id=assistant_id, folder=folder, asked_for=asked_for
+            agents_home=home, assistant_id=assistant_id, folder=folder, named=asked_for
         )
 
     assert found("sql") == (
@@ -25,7 +25,7 @@ def test_the_assistants_file_then_the_folders_or_the_one_asked_for(tmp_path: Pat
         ConfigLocation(folder / ".mcp.json", is_trusted=False),
     )
     assert found("../up")[0].path == home / "agent" / "mcp.json"
-    assert found("sql", "own.json") == (ConfigLocation(folder / "own.json", is_asked_for=True),)
+    assert found("sql", "own.json") == (ConfigLocation(folder / "own.json", is_required=True),)
     assert found("sql", "/etc/x.json")[0].path == Path("/etc/x.json")
 
 
@@ -65,4 +65,4 @@ def test_the_question_names_the_tools_that_the_file_lets_run_unasked() -> None:
         read_only_tools=("search", "delete\x1b[2J"),
     )
     asked = question(Path(".mcp.json"), [spec])
-    assert asked.splitlines()[1:] == ["  docs: docs (runs unasked: search, delete)"]
+    assert asked.splitlines()[1:] == ["  docs: docs (never asks: search, delete)"]

@@ -70,7 +70,7 @@ async def test_a_key_that_is_refused_is_not_stored(home: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
-        ((), "nobody at the terminal"),
+        ((), "no terminal to ask"),
         (("--model", "openai:m", "--key-from", "NO_SUCH"), "no variable 'NO_SUCH'"),
         (("--model", "openai:m", "--url", "localhost:1"), "must begin with http://"),
         (("--model", "anthropic:m", "--url", "http://localhost:1"), "not with 'anthropic:m'"),
@@ -88,7 +88,7 @@ async def test_what_makes_no_sense_is_refused_before_anyone_is_asked(
 
 async def test_the_environment_counts_more_and_that_is_said(home: Path) -> None:
     told = await dataagent("init", "--model", "offline", DATAAGENT_MODEL="scripted")
-    assert "note: DATAAGENT_MODEL is set in the environment and counts more" in told.err
+    assert "note: DATAAGENT_MODEL is set in the environment and takes precedence" in told.err
     asked = await dataagent("-p", "!echo scripted it is", DATAAGENT_MODEL="scripted")
     assert asked.out == "scripted it is\n"
 
@@ -107,8 +107,8 @@ def terminal(home: Path) -> Iterator[Terminal]:
 def test_arrow_keys_choose_the_model_and_running_again_shows_it(
     home: Path, terminal: Terminal
 ) -> None:
-    terminal.wait_for("(not there yet)")
-    terminal.wait_for("Whose model answers?")
+    terminal.wait_for("(does not exist yet)")
+    terminal.wait_for("Which provider?")
     terminal.type("\x1b[B\x1b[A\r")
     terminal.wait_for("it needs no network")
     terminal.wait_for("stored in")
@@ -118,7 +118,7 @@ def test_arrow_keys_choose_the_model_and_running_again_shows_it(
     again = Terminal("init")
     again.wait_for("openai:m")
     again.wait_for("…1234")
-    again.wait_for("Whose model answers?")
+    again.wait_for("Which provider?")
     again.type("\x03")
     again.wait_for("Nothing was changed.")
     assert again.leave() == 130
@@ -126,7 +126,7 @@ def test_arrow_keys_choose_the_model_and_running_again_shows_it(
 
 
 def test_ctrl_c_at_the_hidden_key_leaves_nothing_behind(home: Path, terminal: Terminal) -> None:
-    terminal.wait_for("Whose model answers?")
+    terminal.wait_for("Which provider?")
     terminal.type("\x1b[B\r")
     terminal.wait_for("Model:")
     terminal.type("\r")

@@ -129,7 +129,7 @@ class SyncTenantAdmin:
         return self._portal.call(self._calls.put_user(tenant_id, user_id, role=role))
 
     def remove_user(self, tenant_id: str, user_id: str) -> None:
-        """Let a user no longer belong to it."""
+        """Remove a user from a tenant."""
         return self._portal.call(self._calls.remove_user(tenant_id, user_id))
 
     def invitations(self, tenant_id: str) -> Page[TenantInvitation]:
@@ -189,7 +189,7 @@ class SyncAdminData:
         """Register a database by its `url`, or a `folder` of files on the server.
 
         Raises:
-            UnavailableError: it does not answer, and is not kept, unless it is not checked.
+            UnavailableError: it does not answer, and so is not registered, if it is checked.
             ConflictError: there is one of that name.
         """
         return self._portal.call(

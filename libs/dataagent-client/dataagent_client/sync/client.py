@@ -112,7 +112,7 @@ class SyncDataAgentClient:
     ) -> Generator[Received]:
         """Ask over a WebSocket; the run's events, ending with its `DoneEvent`.
 
-        A lost connection is taken up again without losing or doubling an event, and without a
+        A lost connection is reopened without losing or doubling an event, and without a
         second run. Leaving the loop early leaves the run going; `cancel_run` stops it. Without a
         `session_id` a new session is opened; its id is in `run(run_id)`.
 
@@ -170,7 +170,7 @@ class SyncDataAgentClient:
         max_tokens: int | None = None,
         client_message_id: str | None = None,
     ) -> models.Accepted:
-        """Send a message and return once it is kept; `run_events` has what comes of it.
+        """Send a message and return once it is stored; `run_events` has the answer.
 
         A fresh UUID begins a session of that id. With the mode `plan` nothing is changed; `deny`
         names tools by patterns. Sent again, as the same message, if the connection fails.
@@ -275,7 +275,7 @@ class SyncDataAgentClient:
         return self._portal.call(self._calls.agent(agent_id))
 
     def agent_choices(self) -> Page[AgentChoice]:
-        """Who can be chosen; told to anyone, without a credential too."""
+        """The agents that can be chosen; no credential is needed."""
         return self._portal.call(self._calls.agent_choices())
 
     def tools(self) -> Page[ToolInfo]:
@@ -321,5 +321,5 @@ class SyncDataAgentClient:
         return self._portal.call(self._calls.live())
 
     def ready(self) -> Readiness:
-        """Whether it can take work: asked until it can, or `UnavailableError` says why not."""
+        """The server's readiness, retried until it is ready; `UnavailableError` says why not."""
         return self._portal.call(self._calls.ready())

@@ -76,7 +76,7 @@ class SyncDataCalls:
         """What would run, without running it.
 
         Raises:
-            ApiError: the statement may not run, or names what is not there.
+            ApiError: the statement is refused, or names something unknown.
         """
         return self._portal.call(self._calls.check(source_id, sql, as_user=as_user))
 
@@ -100,9 +100,9 @@ class SyncDataCalls:
         )
 
     def rows(self, artifact_id: str, *, most: int | None = None) -> Rows:
-        """The rows of a table that was kept; no more than `most`, if that is given.
+        """The rows of a stored table; at most `most`, if it is given.
 
         Raises:
-            NotFoundError: there is no such artefact of the caller's, or no longer.
+            NotFoundError: the caller has no such artefact, or it has expired.
         """
         return self._portal.call(self._calls.rows(artifact_id, most=most))

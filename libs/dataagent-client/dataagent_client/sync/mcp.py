@@ -135,7 +135,7 @@ class SyncMcpAdmin:
         return self._portal.call(self._calls.enable(server_id))
 
     def disable(self, server_id: str) -> SharedMcpServer:
-        """Let nobody use a server; what it is stays known."""
+        """Disable a server for everyone; its registration stays."""
         return self._portal.call(self._calls.disable(server_id))
 
     def test(self, server_id: str) -> McpTrial:
@@ -247,7 +247,7 @@ class SyncMcpTemplates:
         self._calls = calls
 
     def list(self) -> Page[McpTemplate]:
-        """All templates; the command is told to administrators."""
+        """All templates; the command is visible to administrators."""
         return self._portal.call(self._calls.list())
 
     def create(self, name: str, command: str, **more: Unpack[TemplateSettings]) -> McpTemplate:

@@ -7,7 +7,7 @@ from dataagent_client.sync.portal import Portal
 
 
 class SyncSkillCalls:
-    """What the caller can choose from; their own to be kept and deleted."""
+    """The skills of the caller: lists all, stores and deletes their own."""
 
     def __init__(self, portal: Portal, calls: SkillCalls) -> None:
         self._portal = portal
@@ -22,7 +22,7 @@ class SyncSkillCalls:
         return self._portal.call(self._calls.get(name, assistant_id=assistant_id))
 
     def put(self, name: str, content: str) -> SkillInfo:
-        """Keep a skill of the caller's own, which nobody else sees; `content` is a SKILL.md."""
+        """Store a skill that only the caller sees; `content` is a SKILL.md."""
         return self._portal.call(self._calls.put(name, content))
 
     def delete(self, name: str) -> None:
