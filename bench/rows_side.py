@@ -200,10 +200,10 @@ class Side:
         if self._last is not None:
             await data.service.artifacts.delete(self._last.artifact.artifact_id, owner="bench")
         self._last = answered
-        message = preview_text(preview(answered.kept, max_bytes=3_000))
+        message = preview_text(preview(answered.result, max_bytes=3_000))
         return {
             "seconds": seconds,
-            "row_count": answered.kept.row_count,
+            "row_count": answered.result.row_count,
             "message_bytes": len(message.encode()),
             "growth_kb": peak() / 1024,
         }
@@ -258,7 +258,7 @@ class Side:
             is_gone = not await asyncio.to_thread(self._is_running)
         seconds = time.perf_counter() - started
         again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", asked)
-        if again.kept.row_count != 1:
+        if again.result.row_count != 1:
             raise RuntimeError("the source is not usable after a cancel")
         return {"milliseconds": seconds * 1000, "ours": ended * 1000}
 

@@ -17,7 +17,7 @@ from dataagent_core.telemetry import Metrics, Traces
 
 @dataclass(slots=True)
 class ObservedQuery:
-    """A statement under way; whoever runs it says what becomes of it."""
+    """A running statement; the caller sets its outcome."""
 
     source_name: str
     requested_sql: str

@@ -452,7 +452,7 @@ def result_for_model(answered: ExecutedQuery) -> dict[str, Any]:
         "time_zone": receipt["time_zone"],
     }
     room = MAX_RESULT_BYTES - len(json_text(about).encode()) - 10
-    shown = preview(answered.kept, max_bytes=max(1_000, room))
+    shown = preview(answered.result, max_bytes=max(1_000, room))
     emit_artifact(answered.artifact, {**shown, "receipt": receipt})
     return {**about, **shown}
 
