@@ -149,12 +149,12 @@ _UPDATE_CATALOGUE = (
 
 
 def lock_source(connection: Connection, source_id: str) -> None:
-    """Keep others from changing the source, its policies and its catalogue until the end."""
+    """Lock the source, its policies and its catalogue until the transaction ends."""
     connection.execute(_SELECT_SETTINGS.with_for_update(), {"wanted": source_id})
 
 
 def policies_of(connection: Connection, source_id: str) -> PolicySet:
-    """The policies of a source; if they cannot be read, such as let nothing be stored.
+    """The policies of a source; `CLOSED` if they cannot be read.
 
     Raises:
         SourceNotFound: it does not exist.
@@ -183,7 +183,7 @@ def save_catalogue(connection: Connection, catalogue: Catalogue) -> Catalogue:
     """Store a catalogue without protected values, and return it.
 
     Raises:
-        SourceNotFound: the source is gone.
+        SourceNotFound: the source was deleted.
     """
     lock_source(connection, catalogue.source_id)
     held = without_protected_values(catalogue, policies_of(connection, catalogue.source_id))

@@ -81,7 +81,7 @@ class TemporarySources:
         self._urls: dict[str, SecretStr] = {}
 
     def add(self, new: NewSource, *, owner_id: str) -> Source:
-        """Hold a source that was checked and whose name is free."""
+        """Add a source that was checked and has a free name."""
         moment, source_id = now(), f"{PREFIX}{uuid4().hex}"
         source = Source(
             source_id=source_id,
