@@ -100,7 +100,7 @@ async def _show_table(
     context: DataCommandContext, options: DataOptions, answered: ExecutedQuery, path: Path
 ) -> int:
     is_whole = options.limit is not None or options.output is not None
-    columns = answered.kept.columns
+    columns = answered.result.columns
     count = None if is_whole else _SHOWN_ROWS
     shown = await asyncio.to_thread(formats.first_rows, path, columns, count)
     width = None if options.output else context.streams.width

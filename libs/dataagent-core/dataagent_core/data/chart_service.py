@@ -62,19 +62,21 @@ class ChartService:
             raise BadInput(f"Artefact {artifact_id} is a {table.kind}; a chart draws a table.")
         path = self._artifacts.path_of(table)
         with translate_missing_file(artifact_id):
-            kept = await asyncio.to_thread(load_stored_result, path)
+            stored = await asyncio.to_thread(load_stored_result, path)
         checked = (
             default_spec(
-                kept.columns,
-                row_count=kept.row_count,
-                statistics=_statistics(kept),
+                stored.columns,
+                row_count=stored.row_count,
+                statistics=_statistics(stored),
                 title=draft.title or None,
             )
             if spec is None
-            else check_spec(spec, kept.columns)
+            else check_spec(spec, stored.columns)
         )
         with translate_missing_file(artifact_id):
-            await asyncio.to_thread(_shown, checked, path, kept.row_count)  # it can be drawn at all
+            await asyncio.to_thread(
+                _shown, checked, path, stored.row_count
+            )  # it can be drawn at all
         return await self._artifacts.create_chart(draft, checked, parent=table)
 
     async def shown(self, chart: Artifact) -> dict[str, Any]:
@@ -126,9 +128,9 @@ def _rows(path: Path) -> Any:  # an Arrow table; pyarrow is untyped
     return pa.Table.from_batches(batches, schema=schema)
 
 
-def _statistics(kept: StoredResult) -> dict[str, dict[str, Any]]:
+def _statistics(stored: StoredResult) -> dict[str, dict[str, Any]]:
     return {
         column.name: {"distinct": known.distinct}
-        for column, known in zip(kept.columns, kept.statistics, strict=True)
+        for column, known in zip(stored.columns, stored.statistics, strict=True)
         if isinstance(known.distinct, int)
     }

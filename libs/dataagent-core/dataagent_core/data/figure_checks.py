@@ -71,7 +71,7 @@ def _report(text: str, question: str, tables: list[tuple[Artifact, Path]]) -> di
 
 
 def _result(artifact: Artifact, path: Path) -> ResultTable:
-    kept = load_stored_result(path)
+    stored = load_stored_result(path)
     statistics = {
         column.name: {
             "sum": known.total,
@@ -80,9 +80,9 @@ def _result(artifact: Artifact, path: Path) -> ResultTable:
             "max": known.maximum,
             "distinct": known.distinct,
         }
-        for column, known in zip(kept.columns, kept.statistics, strict=True)
+        for column, known in zip(stored.columns, stored.statistics, strict=True)
     }
-    found = (artifact.artifact_id, kept.columns, _rows(path), kept.row_count, statistics)
+    found = (artifact.artifact_id, stored.columns, _rows(path), stored.row_count, statistics)
     return figures.ResultTable(*found)
 
 

@@ -108,7 +108,7 @@ class Planner:
     async def plan_over_results(
         self, sql: str, tables: Mapping[str, Artifact], reader: Reader
     ) -> QueryPlan:
-        """What would run over kept results, by the names they have in the statement.
+        """What would run over stored results, by the names they have in the statement.
 
         What applied to the results still does: their policies' sentences go along, and what is
         read from a result that was cut is no more whole than that.
@@ -119,7 +119,7 @@ class Planner:
         catalogue = catalogue_of(tables)
         packed = _packed(SourceView(catalogue, catalogue, policy.OPEN))
         checked = await self._checked(packed, sql, reader)
-        said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
+        policies = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
         return QueryPlan(
             source_id=catalogue.source_id,
             source_name=_KEPT_RESULTS,
@@ -127,7 +127,7 @@ class Planner:
             sql=sql,
             sql_sent=checked.sql_sent,
             sql_executed=checked.sql_executed,
-            policy=tuple(dict.fromkeys(said)),
+            policy=tuple(dict.fromkeys(policies)),
             truncated_by=_cut([tables[name] for name in checked.tables]),
         )
 

@@ -17,20 +17,20 @@ from dataagent_core.telemetry import Metrics, Traces
 
 @dataclass(slots=True)
 class ObservedQuery:
-    """A statement under way; whoever runs it says what becomes of it."""
+    """A running statement; the caller sets its outcome."""
 
     source_name: str
     requested_sql: str
     reader: Reader
     session_id: str | None
     run_id: str | None
-    impersonator_id: str | None = None  # who looks as the reader would
+    impersonator_id: str | None = None  # who reads with the rights of `reader`
     statement: str | None = None  # as the driver gets it; None until it is allowed to run
     row_count: int | None = None
 
 
 class QueryObserver:
-    """Notes and counts statements. Without anybody to tell it does nothing."""
+    """Records statements in audit, metrics and traces; without them it does nothing."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class QueryObserver:
         run_id: str | None = None,
         impersonator_id: str | None = None,
     ) -> Generator[ObservedQuery]:
-        """Watch a statement from its plan to its rows; what goes wrong passes through."""
+        """Observe a statement from its plan to its rows; errors pass through."""
         watched = ObservedQuery(source_name, sql, reader, session_id, run_id, impersonator_id)
         started = time.perf_counter()
         problem: BaseException | None = None

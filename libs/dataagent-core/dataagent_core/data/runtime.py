@@ -56,7 +56,7 @@ QuotaOf = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class DataRuntime:
-    """An open data room."""
+    """The open data part of a process."""
 
     service: DataService
     charts: ChartService
@@ -65,7 +65,7 @@ class DataRuntime:
 
 @asynccontextmanager
 async def open_standalone_runtime(settings: Settings) -> AsyncGenerator[DataRuntime]:
-    """A data room with a database of its own; both are closed at the end.
+    """A data runtime with a database of its own; both are closed at the end.
 
     Raises:
         Misconfigured: a setting or the file of data sources makes no sense.
@@ -152,7 +152,7 @@ async def _register(settings: Settings, service: DataService) -> None:
 
 
 async def _is_sample_wanted(settings: Settings, sources: SourceStore) -> bool:
-    """Unless it is switched off, or was deleted and nobody asks for it in so many words."""
+    """Unless it is switched off, or was deleted and is not requested explicitly."""
     is_asked_for = "sample_data" in settings.model_fields_set
     return settings.sample_data and (is_asked_for or not await sources.was_removed(_SAMPLE_ID))
 

@@ -63,92 +63,6 @@ from dataagent_core.processes.concurrency import KeyedLimiter, run_in_thread
 from dataagent_core.workspace.workers import run_to_completion
 
 _CUT = "The source cut a value that was too long."
-
-
-class QueryExecution:
-    """One statement on its way; `interrupt` may come before, during or after it runs."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        plan: QueryPlan,
-        *,
-        limits: QueryLimits,
-        time_zone: str,
-        earlier: Sequence[str] = (),
-    ) -> None:
-        """`earlier` are warnings of the results that are read."""
-        self._engine = engine
-        self._plan = plan
-        self._limits = limits
-        self._time_zone = time_zone
-        self._earlier = tuple(earlier)
-        self._lock = threading.Lock()
-        self._statement: Statement | None = None
-        self._is_interrupted = False
-
-    def write_to(self, slot: ArtifactSlot) -> StoredResult:
-        """Run it and write the rows to a place. Blocks.
-
-        Raises:
-            Interrupted: `interrupt` came.
-            QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
-        """
-        try:
-            return self._write_to(slot)
-        except QueryFailed as error:
-            shown = self._plan.without_policy(error.message)
-            if shown == error.message:
-                raise
-            raise QueryFailed(shown, details=error.details) from error
-
-    def _write_to(self, slot: ArtifactSlot) -> StoredResult:
-        with self._engine.statement(
-            self._plan.sql_sent,
-            timeout_seconds=self._limits.timeout_seconds,
-            time_zone=self._time_zone,
-        ) as statement:
-            self._begin(statement)
-            # Arrow's batches have no types
-            return statement.read(  # pyright: ignore[reportUnknownMemberType]
-                partial(self._kept, statement, statement.labels, slot)
-            )
-
-    def _kept(
-        self, statement: Statement, labels: Sequence[str], slot: ArtifactSlot, batches: Any
-    ) -> StoredResult:  # Any: see above
-        return write_result(
-            batches,
-            labels,
-            slot.path,
-            limits=self._limits,
-            on_bytes=slot.on_bytes,
-            cut_before=self._plan.truncated_by,
-            warnings=lambda: self._warnings(statement),
-        )
-
-    def _warnings(self, statement: Statement) -> SourceWarnings:
-        said = statement.warnings
-        sentences = said.sentences
-        if self._plan.has_policy:  # an engine may warn of hidden rows, and quote them
-            sentences = (_CUT,) if said.has_cut else ()
-        return replace(said, sentences=tuple(dict.fromkeys((*self._earlier, *sentences))))
-
-    def interrupt(self) -> None:
-        """Stop it in the engine."""
-        with self._lock:
-            self._is_interrupted = True
-            statement = self._statement
-        if statement is not None:
-            statement.interrupt()
-
-    def _begin(self, statement: Statement) -> None:
-        with self._lock:
-            self._statement = statement
-            if self._is_interrupted:
-                raise StatementInterrupted
-
-
 _QUERY_THREADS = 32
 _MAX_WAITING = 50  # statements of one user for one source
 _OF_SOURCES = (Invalid, DataDenied, LimitReached, QueryFailed, SourceUnavailable, Misconfigured)
@@ -166,10 +80,10 @@ def errors_naming(source: Source) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Who asks, and what the result belongs to.
+    """Who reads, and what the result belongs to.
 
-    `impersonator_id` is set where somebody asks to see what the reader would: what may be read is
-    the reader's, the result and the audit note are the asker's.
+    `impersonator_id` is set where another user looks at what the reader would see: the reader's
+    rights decide what is read, the result and the audit entry belong to the impersonator.
     """
 
     reader: Reader
@@ -181,17 +95,17 @@ class QueryContext:
 
     @property
     def owner_id(self) -> str:
-        """Whose the result is."""
+        """The user the result belongs to."""
         return self.impersonator_id or self.reader.user_id
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutedQuery:
-    """A statement that ran: its artefact with the receipt, and what was kept of it."""
+    """A statement that ran: its artefact with the receipt, and the stored result."""
 
     artifact: Artifact
     receipt: Receipt
-    kept: StoredResult
+    result: StoredResult
 
 
 class DataService:
@@ -217,14 +131,14 @@ class DataService:
         self._turns = KeyedLimiter("statements", at_once=share, waiting=_MAX_WAITING)
 
     async def aclose(self) -> None:
-        """Close what is open. Statements were stopped before; what was lent is given back."""
-        for lent in self.sources.temporary.all():
-            await self.forget(lent.source_id)
+        """Close engines and catalogues, and remove temporary sources. No statement may run."""
+        for temporary in self.sources.temporary.all():
+            await self.forget(temporary.source_id)
         await self.catalogues.aclose()
         await self._engines.aclose()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    # -- what there is ------------------------------------------------------------------------
+    # -- sources and catalogues --------------------------------------------------------------------
 
     async def reader(
         self,
@@ -241,12 +155,12 @@ class DataService:
     async def source(self, reader: Reader, name: str | None = None) -> Source:
         """One of the reader's sources: by name or id, or the default one when none is named.
 
-        The default is what was lent to this process, else the first that was registered beside the
-        sample; it stays when more are added. Where there are only files that were read on the way,
-        it is the last of them.
+        The default is a temporary source of this process, else the first that was registered beside
+        the sample; it stays when more are added. If all are files that an agent read, it is the
+        last of them.
 
         Raises:
-            SourceNotFound: there is none; the message lists those there are.
+            SourceNotFound: it does not exist; the message lists those that do.
         """
         visible = await self.sources.list_for(reader)
         if name:
@@ -256,9 +170,9 @@ class DataService:
             raise _source_not_found(name, visible)
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
-        for lent in self.sources.temporary.all():
-            if lent in visible:
-                return lent
+        for temporary in self.sources.temporary.all():
+            if temporary in visible:
+                return temporary
         own = [source for source in visible if not source.is_sample]
         lasting = [source for source in own if not source.upload_id]
         if own and not lasting:
@@ -269,36 +183,36 @@ class DataService:
         """What the reader may see of a source.
 
         Raises:
-            SourceUnavailable: it cannot be read, and nothing is known of it.
+            SourceUnavailable: it cannot be read, and no catalogue is stored.
         """
         return (await self.catalogue_state(source, reader)).catalogue
 
     async def catalogue_state(
         self, source: Source, reader: Reader, *, is_fresh: bool = False
     ) -> CatalogueState:
-        """As `catalogue`, with what changed in it lately; `is_fresh` looks at the source now.
+        """As `catalogue`, with its latest changes; `is_fresh` reads the source now.
 
         Raises:
             SourceUnavailable: as `catalogue`.
         """
-        keeper = self.catalogues
+        cache = self.catalogues
         with errors_naming(source):
-            state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
+            state = await (cache.refresh(source) if is_fresh else cache.state(source))
         view = await self._planner.view(source, state.catalogue, reader)
         if view.seen is view.full:
             left_out = await self._engines.left_out(source)
             return replace(state, catalogue=view.full, left_out=left_out)
         return replace(state, catalogue=view.seen, drift=())  # a change could name what is hidden
 
-    # -- administering ------------------------------------------------------------------------
+    # -- administration ----------------------------------------------------------------------------
 
     async def register(
         self, new: NewSource, *, owner_id: str | None = None, must_connect: bool = True
     ) -> Source:
-        """Register a source. Unless told not to, open it once: one that does not answer is no more.
+        """Register a source. With `must_connect`, one that does not answer is removed again.
 
         Raises:
-            BadInput: a value does not do, no engine takes the address, or a file is no table.
+            BadInput: a value is not valid, no engine takes the address, or a file is no table.
             Conflict: the name is taken.
             SourceUnavailable: the source does not answer.
         """
@@ -306,7 +220,7 @@ class DataService:
         return await self._test_connection(source) if must_connect else source
 
     async def add_temporary(self, new: NewSource, *, owner_id: str) -> Source:
-        """Open a source for this process alone. Nothing is registered, and it goes with us.
+        """Open a source for this process alone. Nothing is stored.
 
         Raises:
             BadInput, LimitReached: no engine takes the address, or a file is no table.
@@ -315,7 +229,7 @@ class DataService:
         return await self._test_connection(await self.sources.add_temporary(new, owner_id=owner_id))
 
     async def _test_connection(self, source: Source) -> Source:
-        """A new source, opened once; one that does not answer is no more."""
+        """Open a new source once; remove it if it does not answer."""
         try:
             await self._try_out(source)
         except BaseException:
@@ -326,10 +240,10 @@ class DataService:
     async def change(
         self, source: Source, changes: SourceChanges, *, must_connect: bool = True
     ) -> Source:
-        """Change a source. At a new address it is opened once; if it does not answer, all stays.
+        """Change a source. A new address is opened once; if it does not answer, nothing changes.
 
         Raises:
-            SourceNotFound: it is gone.
+            SourceNotFound: it was deleted.
             Others: as `register`, and `Conflict` if the configuration file defines it.
         """
         old_url = await self.sources.url_of(source.source_id)
@@ -349,7 +263,7 @@ class DataService:
         """Add a policy that fits the source, or with `policy_id` replace that one.
 
         Raises:
-            BadInput: it is no policy, or names what the source has not.
+            BadInput: it is no policy, or names what the source does not have.
             NotFound, Conflict: as `PolicyStore.put`.
             SourceUnavailable: as `catalogue`.
         """
@@ -358,8 +272,8 @@ class DataService:
             raise BadInput("The rules have another name than the policy. Leave it out of them.")
         parsed = policy.policy_from_dict(stated)
         policy.check_policy(parsed, await self.catalogues.get(source))
-        kept = policy.policy_to_dict(parsed)
-        return await self.sources.policies.put(source.source_id, name, kept, policy_id=policy_id)
+        stored = policy.policy_to_dict(parsed)
+        return await self.sources.policies.put(source.source_id, name, stored, policy_id=policy_id)
 
     async def _try_out(self, source: Source) -> None:
         with errors_naming(source):
@@ -370,20 +284,20 @@ class DataService:
                 raise BadInput(error.message) from error
 
     async def forget(self, source_id: str, *, by_config: bool = False) -> None:
-        """Remove a source with everything of it; results that were kept stay.
+        """Delete a source with everything of it, except stored results.
 
         Raises:
-            SourceNotFound: there is none.
-            Conflict: the configuration file defines it, and it is not `by_config` that it goes.
+            SourceNotFound: it does not exist.
+            Conflict: the configuration file defines it, and `by_config` is false.
         """
         await self.sources.delete(source_id, by_config=by_config)
         await self._engines.forget(source_id)
         self.catalogues.forget(source_id)
 
-    # -- queries ------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     async def check(self, source: Source, sql: str, reader: Reader) -> QueryPlan:
-        """What would run, without running it.
+        """Check a statement and return what would run.
 
         Raises:
             QueryRefused, UnknownName, DataDenied: why it would not.
@@ -408,8 +322,8 @@ class DataService:
             work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    async def query(self, source: Source, sql: str, asked: QueryContext) -> ExecutedQuery:
-        """Run a statement and keep its result as the artefact of whoever asked.
+    async def query(self, source: Source, sql: str, context: QueryContext) -> ExecutedQuery:
+        """Run a statement and store its result as an artefact of `context.owner_id`.
 
         Cancelling the caller stops the statement in the engine before this returns.
 
@@ -420,25 +334,30 @@ class DataService:
             SourceUnavailable: the source cannot be reached.
             UserLimit: too many statements of the reader wait for the source.
         """
-        with errors_naming(source), self._observe(source.name, sql, asked) as watched:
-            plan = await self.check(source, sql, asked.reader)
+        with errors_naming(source), self._observe(source.name, sql, context) as watched:
+            plan = await self.check(source, sql, context.reader)
             watched.statement = plan.sql_executed
             engine = await self._engines.engine_of(source)
-            limits = _effective_limits(source.limits, asked.limits)
-            answered = await self._run(engine, plan, asked, limits, source.time_zone, plan.notes)
-            watched.row_count = answered.receipt.row_count
-            return answered
+            limits = _effective_limits(source.limits, context.limits)
+            executed = await self._run(engine, plan, context, limits, source.time_zone, plan.notes)
+            watched.row_count = executed.receipt.row_count
+            return executed
 
     def _observe(
-        self, name: str, sql: str, asked: QueryContext
+        self, name: str, sql: str, context: QueryContext
     ) -> AbstractContextManager[ObservedQuery]:
-        ids = {"session_id": asked.session_id, "run_id": asked.run_id}
+        ids = {"session_id": context.session_id, "run_id": context.run_id}
         return self._watch.query(
-            name, sql, asked.reader, impersonator_id=asked.impersonator_id, **ids
+            name, sql, context.reader, impersonator_id=context.impersonator_id, **ids
         )
 
     async def query_results(
-        self, sql: str, artifact_ids: Sequence[str], asked: QueryContext, *, time_zone: str = "UTC"
+        self,
+        sql: str,
+        artifact_ids: Sequence[str],
+        context: QueryContext,
+        *,
+        time_zone: str = "UTC",
     ) -> ExecutedQuery:
         """Run a statement over earlier results, each a table named `r1`, `r2`, … in this order.
 
@@ -448,29 +367,29 @@ class DataService:
         """
         if not artifact_ids:
             raise BadInput("Name at least one artefact to query.")
-        owner = asked.owner_id
+        owner = context.owner_id
         tables = {
             f"r{number}": _table(await self.artifacts.get(artifact_id, owner=owner))
             for number, artifact_id in enumerate(artifact_ids, 1)
         }
-        with self._observe("results", sql, asked) as watched:
-            plan = await self._planner.plan_over_results(sql, tables, asked.reader)
+        with self._observe("results", sql, context) as watched:
+            plan = await self._planner.plan_over_results(sql, tables, context.reader)
             watched.statement = plan.sql_executed
             paths: dict[str, Path] = {
                 name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
             }
             engine = await asyncio.to_thread(open_artifacts, paths, self._engines.processes)
             warnings = [w for one in tables.values() if one.receipt for w in one.receipt.warnings]
-            limits = asked.limits or QueryLimits()
-            answered = await self._run(engine, plan, asked, limits, time_zone, warnings)
-            watched.row_count = answered.receipt.row_count
-            return answered
+            limits = context.limits or QueryLimits()
+            executed = await self._run(engine, plan, context, limits, time_zone, warnings)
+            watched.row_count = executed.receipt.row_count
+            return executed
 
     async def _run(
         self,
         engine: Engine,
         plan: QueryPlan,
-        asked: QueryContext,
+        context: QueryContext,
         limits: QueryLimits,
         time_zone: str,
         warnings: Sequence[str],  # of the statement, or of the results that it reads
@@ -478,7 +397,7 @@ class DataService:
         execution = QueryExecution(
             engine, plan, limits=limits, time_zone=time_zone, earlier=warnings
         )
-        user_id = asked.owner_id
+        user_id = context.owner_id
         is_shared = dialect_of(plan.dialect).shares_processes
         connections = plan.dialect if is_shared else plan.source_id
         async with (
@@ -486,7 +405,7 @@ class DataService:
             self.artifacts.new_slot(user_id) as slot,
         ):
             started, executed_at = time.perf_counter(), datetime.now(UTC)
-            kept = await run_in_thread(
+            result = await run_in_thread(
                 self._pool, lambda: execution.write_to(slot), interrupt=execution.interrupt
             )
             receipt = Receipt(
@@ -495,20 +414,104 @@ class DataService:
                 dialect=plan.dialect,
                 sql=plan.sql,
                 sql_executed=plan.sql_executed,
-                row_count=kept.row_count,
-                is_truncated=kept.is_truncated,
-                truncated_by=kept.truncated_by,
+                row_count=result.row_count,
+                is_truncated=result.is_truncated,
+                truncated_by=result.truncated_by,
                 duration_ms=round((time.perf_counter() - started) * 1000, 1),
                 policy=plan.policy,
                 time_zone=time_zone,
                 executed_at=executed_at,
-                warnings=kept.warnings,
+                warnings=result.warnings,
             )
             draft = ArtifactDraft(
-                user_id, asked.title or _title(plan.sql), asked.session_id, asked.run_id
+                user_id, context.title or _title(plan.sql), context.session_id, context.run_id
             )
-            artifact = await self.artifacts.create_table(draft, slot, kept, receipt=receipt)
-        return ExecutedQuery(artifact, receipt, kept)
+            artifact = await self.artifacts.create_table(draft, slot, result, receipt=receipt)
+        return ExecutedQuery(artifact, receipt, result)
+
+
+class QueryExecution:
+    """One statement in a worker thread; `interrupt` may come before, during or after it runs."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        plan: QueryPlan,
+        *,
+        limits: QueryLimits,
+        time_zone: str,
+        earlier: Sequence[str] = (),
+    ) -> None:
+        """`earlier` are warnings of the results that are read."""
+        self._engine = engine
+        self._plan = plan
+        self._limits = limits
+        self._time_zone = time_zone
+        self._earlier = tuple(earlier)
+        self._lock = threading.Lock()
+        self._statement: Statement | None = None
+        self._is_interrupted = False
+
+    def write_to(self, slot: ArtifactSlot) -> StoredResult:
+        """Run it and write the rows to a slot. Blocks.
+
+        Raises:
+            StatementInterrupted: `interrupt` was called.
+            QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
+        """
+        try:
+            return self._write_to(slot)
+        except QueryFailed as error:
+            shown = self._plan.without_policy(error.message)
+            if shown == error.message:
+                raise
+            raise QueryFailed(shown, details=error.details) from error
+
+    def _write_to(self, slot: ArtifactSlot) -> StoredResult:
+        with self._engine.statement(
+            self._plan.sql_sent,
+            timeout_seconds=self._limits.timeout_seconds,
+            time_zone=self._time_zone,
+        ) as statement:
+            self._begin(statement)
+            # Arrow's batches have no types
+            return statement.read(  # pyright: ignore[reportUnknownMemberType]
+                partial(self._write_rows, statement, statement.labels, slot)
+            )
+
+    def _write_rows(
+        self, statement: Statement, labels: Sequence[str], slot: ArtifactSlot, batches: Any
+    ) -> StoredResult:  # Any: see above
+        return write_result(
+            batches,
+            labels,
+            slot.path,
+            limits=self._limits,
+            on_bytes=slot.on_bytes,
+            cut_before=self._plan.truncated_by,
+            warnings=lambda: self._warnings(statement),
+        )
+
+    def _warnings(self, statement: Statement) -> SourceWarnings:
+        warnings = statement.warnings
+        sentences = warnings.sentences
+        if self._plan.has_policy:  # an engine may warn of hidden rows, and quote them
+            sentences = (_CUT,) if warnings.has_cut else ()
+        return replace(warnings, sentences=tuple(dict.fromkeys((*self._earlier, *sentences))))
+
+    def interrupt(self) -> None:
+        """Stop it in the engine."""
+        with self._lock:
+            self._is_interrupted = True
+            statement = self._statement
+        if statement is not None:
+            statement.interrupt()
+
+    def _begin(self, statement: Statement) -> None:
+        with self._lock:
+            self._statement = statement
+            if self._is_interrupted:
+                raise StatementInterrupted
 
 
 def _table(artifact: Artifact) -> Artifact:
@@ -532,13 +535,13 @@ def _revert_changes(source: Source, url: SecretStr | None) -> SourceChanges:
     )
 
 
-def _effective_limits(source: QueryLimits, asked: QueryLimits | None) -> QueryLimits:
-    if asked is None:
+def _effective_limits(source: QueryLimits, requested: QueryLimits | None) -> QueryLimits:
+    if requested is None:
         return source
     return QueryLimits(
-        max_rows=min(source.max_rows, asked.max_rows),
-        max_bytes=min(source.max_bytes, asked.max_bytes),
-        timeout_seconds=min(source.timeout_seconds, asked.timeout_seconds),
+        max_rows=min(source.max_rows, requested.max_rows),
+        max_bytes=min(source.max_bytes, requested.max_bytes),
+        timeout_seconds=min(source.timeout_seconds, requested.timeout_seconds),
     )
 
 

@@ -33,7 +33,7 @@ from dataagent_core.errors import SourceUnavailable
 logger = logging.getLogger(__name__)
 _LEFT_OUT = ".left-out.json"
 _LOOK_SECONDS = 2.0
-_PROCESSES = 8  # of DuckDB's, for all sources and kept results together
+_PROCESSES = 8  # of DuckDB's, for all sources and stored results together
 _RETIREMENT_SECONDS = 600.0
 _LEFT_BEHIND_SECONDS = 7 * 24 * 3600.0
 
@@ -58,7 +58,7 @@ class SourceEngines:
         options: EngineOptions | None = None,
         file_limits: FileLimits | None = None,
     ) -> None:
-        """Databases made of files are kept in `folder`."""
+        """Databases made of files are stored in `folder`."""
         self._store = store
         self._folder = folder
         self._options = options or EngineOptions()

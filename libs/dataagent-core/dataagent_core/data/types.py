@@ -115,14 +115,14 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a number rests on: shown with every answer, kept with the artefact."""
+    """The provenance of a result: shown with every answer, stored with the artefact."""
 
     source_id: str
     source_name: str
     dialect: str
-    sql: str  # as asked
+    sql: str  # as requested
     sql_executed: str  # as it ran, but for what a policy put in; `policy` says what that was
-    row_count: int  # rows kept, exact
+    row_count: int  # rows stored, exact
     is_truncated: bool
     truncated_by: TruncatedBy | None
     duration_ms: float
@@ -134,7 +134,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A result that was kept: a Parquet file of its owner's, or a chart or file made from one."""
+    """A stored result: a Parquet file of its owner, or a chart or file made from one."""
 
     artifact_id: str
     user_id: str

@@ -59,7 +59,7 @@ class UploadedSources:
             FileNotFound: a file is not the reader's.
             BadFile, BadInput: a file cannot be a table, or the name does not do.
             Conflict: the reader sees a source of that name already.
-            QuotaExceeded, LimitReached: there is no room, or a file is over a limit.
+            QuotaExceeded, LimitReached: the quota is too small, or a file is over a limit.
         """
         found = await self._files.get_all(file_ids, owner=reader.user_id)
         _check_tables(found)
@@ -71,7 +71,7 @@ class UploadedSources:
         """The source of one file alone, made now unless it is there; `digest` is its content's.
 
         It holds what the file held then; when the content has changed, another takes its place.
-        The oldest of these make room for the newest.
+        The oldest of these are deleted for the newest.
 
         Raises:
             As `create`.
@@ -94,7 +94,7 @@ class UploadedSources:
         return await self._create(name, [file], folder, reader, description)
 
     async def forget_file(self, file: StoredFile) -> None:
-        """Remove what was made of a file that is deleted; what its owner asked for stays."""
+        """Delete the sources made automatically of a deleted file."""
         for source in await self._of_files(file.user_id):
             if source.upload_id == file.file_id:
                 await self._remove(source)
@@ -131,7 +131,7 @@ class UploadedSources:
             raise
 
     async def remove(self, source: Source, reader: Reader) -> None:
-        """Forget a source with its files; results that were kept stay.
+        """Delete a source with its files, except stored results.
 
         Raises:
             Denied: it is not the reader's own, and they are no administrator.
@@ -200,7 +200,7 @@ class UploadedSources:
             seen = {source.name for source in await self._service.sources.list_for(reader)}
             if new.name in seen:
                 raise
-        name = f"{new.name[:59]}-{secrets.token_hex(2)}"  # that another has the name is not said
+        name = f"{new.name[:59]}-{secrets.token_hex(2)}"  # it may be the name of another user's
         again = NewSource(name, files=new.files, description=new.description, grants=new.grants)
         return await self._service.register(again, owner_id=reader.user_id)
 

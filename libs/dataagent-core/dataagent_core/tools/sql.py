@@ -450,7 +450,7 @@ def result_for_model(executed: ExecutedQuery) -> dict[str, Any]:
         "time_zone": receipt["time_zone"],
     }
     left = MAX_RESULT_BYTES - len(json_text(about).encode()) - 10
-    shown = preview(executed.kept, max_bytes=max(1_000, left))
+    shown = preview(executed.result, max_bytes=max(1_000, left))
     emit_artifact(executed.artifact, {**shown, "receipt": receipt})
     return {**about, **shown}
 

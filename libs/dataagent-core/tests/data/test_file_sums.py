@@ -59,7 +59,7 @@ async def test_a_sum_of_amounts_is_exact_and_the_same_every_time(
     for _ in range(TIMES):
         sql = "SELECT SUM(amount) AS total FROM sales"
         answered = await service.query(source, sql, asked)
-        assert answered.kept.preview_rows == ((total,),)
+        assert answered.result.preview_rows == ((total,),)
         path = service.artifacts.path_of(answered.artifact)
         lines = b"".join(export(path, answered.artifact.columns, "csv")).decode().splitlines()
         assert lines == ["total", total]

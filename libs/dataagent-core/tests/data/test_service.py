@@ -64,7 +64,7 @@ async def test_result_is_kept_with_its_receipt(
     answered = await service.query(
         source, "SELECT region, SUM(amount) AS total FROM orders GROUP BY region", asked
     )
-    rows = {row[0]: Decimal(str(row[1])) for row in answered.kept.preview_rows}
+    rows = {row[0]: Decimal(str(row[1])) for row in answered.result.preview_rows}
     assert rows == {"EU": Decimal("30.75"), "US": Decimal("5.25")}
     receipt = answered.receipt
     assert (receipt.source_name, receipt.row_count, receipt.is_truncated) == ("shop", 2, False)
@@ -87,7 +87,7 @@ async def test_refused_statement_never_reaches_the_engine(
         await service.query(source, "SELECT amont FROM orders", asked)
     assert "amount" in str(caught.value.details)
     answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
-    assert answered.kept.preview_rows == ((3,),)
+    assert answered.result.preview_rows == ((3,),)
     await service.artifacts.delete(answered.artifact.artifact_id, owner="anna")
     assert await service.artifacts.list("anna") == []
 
@@ -102,7 +102,7 @@ async def test_recursion_is_never_cut_short(
         "SELECT COUNT(*) AS c FROM n"
     )
     answered = await service.query(source, sql, asked)
-    assert [int(row[0]) for row in answered.kept.preview_rows] == [3000]
+    assert [int(row[0]) for row in answered.result.preview_rows] == [3000]
 
 
 async def test_limits_stop_the_reading_and_leave_the_statement_alone(
@@ -112,10 +112,10 @@ async def test_limits_stop_the_reading_and_leave_the_statement_alone(
     source = await register(source_place.url)
     tight = QueryContext(asked.reader, limits=QueryLimits(max_rows=2))
     answered = await service.query(source, "SELECT * FROM orders", tight)
-    assert (answered.kept.row_count, answered.kept.truncated_by) == (2, "rows")
+    assert (answered.result.row_count, answered.result.truncated_by) == (2, "rows")
     assert "LIMIT" not in answered.receipt.sql_executed.upper()
     total = await service.query(source, "SELECT COUNT(*) AS n FROM orders", tight)
-    assert total.kept.preview_rows == ((3,),)
+    assert total.result.preview_rows == ((3,),)
 
 
 async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_on(
@@ -146,7 +146,7 @@ async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_o
             await task
     assert not await asyncio.to_thread(is_running, source_place)
     answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
-    assert answered.kept.preview_rows == ((3,),)
+    assert answered.result.preview_rows == ((3,),)
 
 
 def is_running(place: Any) -> bool:
@@ -204,12 +204,12 @@ async def test_forbidden_table_does_not_exist_for_the_reader(
             await service.query(source, sql, asked)
         said.append(f"{caught.value} {caught.value.details}")
     answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
-    assert answered.kept.preview_rows == ((2,),)
+    assert answered.result.preview_rows == ((2,),)
     assert answered.receipt.policy
     other = await service.query(
         source, "SELECT COUNT(*) AS n FROM orders", QueryContext(Reader("bob"))
     )
-    assert other.kept.preview_rows == ((0,),)  # no attribute, no rows
+    assert other.result.preview_rows == ((0,),)  # no attribute, no rows
     assert CANARY not in "".join(said) + caplog.text
     assert not [p for p in tmp_path.rglob("*.parquet") if CANARY.encode() in p.read_bytes()]
 
@@ -238,7 +238,7 @@ async def test_earlier_results_are_queried_again_without_the_source(
     first = await service.query(source, "SELECT * FROM orders", asked)
     ids = [first.artifact.artifact_id]
     again = await service.query_results("SELECT MAX(id) AS m FROM r1", ids, asked)
-    assert again.kept.preview_rows == ((3,),)
+    assert again.result.preview_rows == ((3,),)
     with pytest.raises(DataAgentError):
         await service.query_results("SELECT * FROM '/etc/passwd'", ids, asked)
     with pytest.raises(ArtifactNotFound):
@@ -282,7 +282,7 @@ async def test_what_is_computed_from_a_cut_result_says_that_it_is_cut(
     whole = (await service.query(source, "SELECT 1 AS one", asked)).artifact.artifact_id
 
     count = await service.query_results("SELECT COUNT(*) AS n FROM r1", [cut, whole], asked)
-    assert count.kept.preview_rows == ((2,),)
+    assert count.result.preview_rows == ((2,),)
     assert (count.receipt.is_truncated, count.receipt.truncated_by) == (True, "rows")
     assert load_stored_result(service.artifacts.path_of(count.artifact)).truncated_by == "rows"
 
@@ -333,7 +333,7 @@ async def test_engine_error_is_told_and_leaves_nothing(
     with pytest.raises(QueryFailed):
         await service.query(source, sql, asked)
     assert await service.artifacts.list("anna") == []
-    assert (await service.query(source, "SELECT w FROM words", asked)).kept.row_count == 1
+    assert (await service.query(source, "SELECT w FROM words", asked)).result.row_count == 1
 
 
 async def test_folder_of_files_is_a_source_and_follows_its_files(
@@ -348,7 +348,7 @@ async def test_folder_of_files_is_a_source_and_follows_its_files(
         NewSource("files", folder=str(folder), grants=(EVERYONE,))
     )
     answered = await service.query(source, 'SELECT SUM("金额") AS total FROM "销售"', asked)
-    assert [int(row[0]) for row in answered.kept.preview_rows] == [350]
+    assert [int(row[0]) for row in answered.result.preview_rows] == [350]
     csv = b"".join(
         export(service.artifacts.path_of(answered.artifact), answered.artifact.columns, "csv")
     )
@@ -366,7 +366,7 @@ async def test_bad_file_of_a_folder_is_named_and_the_rest_is_there(
     (folder / "torn.parquet").write_bytes(b"PAR1 but no more")
     source = await service.register(NewSource("files", folder=str(folder), grants=(EVERYONE,)))
     answered = await service.query(source, "SELECT a FROM good", asked)
-    assert answered.kept.preview_rows == ((1,),)
+    assert answered.result.preview_rows == ((1,),)
     state = await service.catalogue_state(source, asked.reader)
     assert (len(state.left_out), state.problem) == (1, None)
     assert "'torn.parquet'" in state.left_out[0]

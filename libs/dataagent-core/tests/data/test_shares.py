@@ -70,7 +70,7 @@ async def test_forty_slow_statements_of_one_user_leave_a_connection_to_the_other
         slow = [asyncio.create_task(service.query(source, SLOW, hog)) for _ in range(40)]
         await until(lambda: begun["statements"] == 4)
         answered = await service.query(source, COUNT, QueryContext(dora))
-        assert answered.kept.preview_rows == ((3581,),)
+        assert answered.result.preview_rows == ((3581,),)
         for each in slow:
             each.cancel()
         ends = await asyncio.gather(*slow, return_exceptions=True)

@@ -40,7 +40,7 @@ def everywhere(service: DataService, answered: ExecutedQuery) -> dict[str, list[
     text = exported(service, answered, "csv").decode()
     book = CalamineWorkbook.from_filelike(io.BytesIO(exported(service, answered, "xlsx")))
     return {
-        "model": [row[0] for row in preview(answered.kept)["rows"]],
+        "model": [row[0] for row in preview(answered.result)["rows"]],
         "page": [row[0] for row in page(service.artifacts.path_of(answered.artifact)).rows],
         "csv": [float(row[name]) for row in csv.DictReader(io.StringIO(text))],
         "json": [row[name] for row in json.loads(exported(service, answered, "json"))],
@@ -62,7 +62,7 @@ async def test_a_single_precision_number_is_shown_as_its_shortest_decimal(
     assert answered.artifact.columns[0].type == "float"
     for reader, numbers in everywhere(service, answered).items():
         assert (reader, numbers) == (reader, NUMBERS)
-    [about] = preview(answered.kept)["columns"]
+    [about] = preview(answered.result)["columns"]
     assert (about["min"], about["max"]) == (-3.3e-7, 1234567.8)
     assert about["sum"] == 1251352.19999967
 
@@ -97,4 +97,4 @@ async def test_a_sum_of_doubles_is_the_same_number_on_the_screen_and_in_every_ex
 
     for reader, numbers in everywhere(service, answered).items():
         assert (reader, numbers) == (reader, [138.28])
-    assert preview(answered.kept)["columns"][0]["sum"] == 138.28
+    assert preview(answered.result)["columns"][0]["sum"] == 138.28

@@ -33,7 +33,7 @@ async def test_what_is_lent_is_the_usual_source_and_goes_the_guarded_path(tmp_pa
             source, "SELECT sum(amount) AS total FROM sales", QueryContext(reader)
         )
         assert (source.name, source.is_temporary, source.dialect) == ("sales", True, "duckdb")
-        assert answered.kept.preview_rows == (("0.30",),)
+        assert answered.result.preview_rows == (("0.30",),)
         with pytest.raises(QueryRefused):
             await data.service.query(source, "DROP TABLE sales", QueryContext(reader))
         other = await data.service.reader("eve")

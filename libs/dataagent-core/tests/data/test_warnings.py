@@ -27,10 +27,10 @@ async def test_a_value_that_mariadb_cuts_is_truncated_and_the_receipt_has_its_wa
         whole = await service.query(source, f"{joined} WHERE n <= 3", asked)
 
     assert (whole.receipt.is_truncated, whole.receipt.warnings) == (False, ())
-    assert whole.kept.preview_rows[0][0].length == 3 * MEGABYTE
+    assert whole.result.preview_rows[0][0].length == 3 * MEGABYTE
     assert (cut.receipt.is_truncated, cut.receipt.truncated_by) == (True, "values")
     assert cut.receipt.warnings == ("MySQL: Row 17 was cut by GROUP_CONCAT() (1260)",)
-    shown = preview(cut.kept)
+    shown = preview(cut.result)
     assert shown["truncated"] == "the source has cut a value: see the warnings"
     assert shown["warnings"] == list(cut.receipt.warnings)
 
@@ -74,6 +74,6 @@ async def test_a_warning_of_postgresql_is_in_the_receipt_and_a_notice_is_not(
         warned = await service.query(source, "SELECT r FROM rates", asked)
         plain = await service.query(source, "SELECT 1 AS one", asked)
 
-    assert warned.kept.preview_rows == ((7,), (7,), (7,))
+    assert warned.result.preview_rows == ((7,), (7,), (7,))
     assert warned.receipt.warnings == ("PostgreSQL: rates are of last year",)
     assert plain.receipt.warnings == ()

@@ -41,7 +41,7 @@ def answer_text(
     *,
     chart: str,
 ) -> str:
-    """The whole answer. `chart` is what to say about the chart, if one was asked for."""
+    """The whole answer. `chart` is what to say about the chart, if one was requested."""
     reading = conversation.say("Read as: ", "理解为：")
     parts = [
         _finding(conversation, plan, result),
@@ -330,7 +330,7 @@ _BY_WHAT: Final = (
 def refusal_text(
     conversation: Conversation, problem: QuestionError, schema: SourceSchema | None
 ) -> str:
-    """Why there is no answer, what can be asked, and who speaks."""
+    """The text of a declined question: the reason, and what can be asked."""
     english, chinese = _REASONS.get(problem.kind, _BY_WHAT)
     template = conversation.say(english, chinese)
     named = [_named(text) for text in problem.about]
@@ -356,7 +356,7 @@ def refusal_text(
 
 
 def failure_text(conversation: Conversation, message: str) -> str:
-    """What is said when a tool gave nothing, even after repair."""
+    """The text for a tool that failed even after repair."""
     head = conversation.say(
         "The data could not be read, so I have no number.", "数据未能读取，因此没有数字。"
     )
@@ -388,7 +388,7 @@ _QUESTION_ROLES: Final[tuple[Role, ...]] = (
 def describe_source(
     conversation: Conversation, segmentation: Segmentation, schema: SourceSchema
 ) -> str | None:
-    """The tables, or the columns of the named table; None if something else is asked."""
+    """The tables, or the columns of the named table; None for any other question."""
     if not any(item.has("schema") for item in segmentation.items):
         return None
     rest = [item for item in segmentation.items if not item.has(*_QUESTION_ROLES)]

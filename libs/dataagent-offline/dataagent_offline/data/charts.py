@@ -98,7 +98,7 @@ def _adds_up(plan: SelectPlan) -> bool:
 
 
 def _axes(plan: SelectPlan, result: TableResult) -> list[str]:
-    """The column along the axis, and then those told apart otherwise, the most telling first."""
+    """The column along the axis, then those shown by colour, the most informative first."""
     shown = list(result.columns[:-1])
     lasts = [end - 1 for end in accumulate(len(group.shown) for group in plan.groups)]
     steps = [last for last, group in zip(lasts, plan.groups, strict=True) if group.bucket]

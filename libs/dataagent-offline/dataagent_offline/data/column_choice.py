@@ -143,7 +143,7 @@ class JoinContext:
     quality: int = 0
 
     def path_to(self, table: str) -> Path | None:
-        """The way to a table; one that repeats rows only if there is no other."""
+        """The path to a table; one that repeats rows only as a last resort."""
         path = self.joins.path_without_repeats(self.base, table)
         return self.joins.any(self.base, table) if path is None else path
 
@@ -293,7 +293,7 @@ def _is_near(path: Path, most: int) -> bool:
 def _may_filter(
     context: JoinContext, value: ValueFilter, table: str, column: str, path: Path
 ) -> bool:
-    """Whether the value, so far away, can be meant.
+    """Whether a value of so distant a table can be meant.
 
     `employees in Germany` must not mean employees with customers in Germany; so a way that repeats
     rows needs a verb or a named table. And where a nearer table has a column of the same kind that

@@ -23,7 +23,7 @@ _NUMBERS: Final = ("decimal", "double", "float", "halffloat")
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """What a query gave: the first rows, and how many there are."""
+    """The result of a query: the first rows, and the exact count."""
 
     artifact_id: str
     columns: tuple[str, ...]
@@ -35,11 +35,11 @@ class TableResult:
     policy: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     sql: str = ""
-    """As it was asked."""
+    """The statement as it was requested."""
 
     @property
     def sql_shown(self) -> str:
-        """The SQL as it ran; as it was asked where the tool may have cut it."""
+        """The SQL as it ran; as requested where the tool may have cut it."""
         is_whole = bool(self.sql_executed) and len(self.sql_executed) < _CUT_FROM
         return self.sql_executed if is_whole or not self.sql else self.sql
 
@@ -101,8 +101,8 @@ def load(
 ) -> Generator[Call, ToolMessage, SourceSchema | ToolFailure]:
     """The schema of a source; of a very large one, the tables the question speaks of.
 
-    The tool tells as many tables as fit. A join that is not seen could make a wrong number right
-    in looks, so the rest is asked for by name.
+    The tool describes as many tables as fit. A missing join could make a wrong number look right,
+    so the rest is requested by name.
     """
     schema = yield from _schema(source, [])
     if isinstance(schema, ToolFailure) or not schema.omitted:
@@ -117,7 +117,7 @@ def load(
 def _completed(
     schema: SourceSchema, names: Sequence[str]
 ) -> Generator[Call, ToolMessage, SourceSchema]:
-    """The schema with these tables in it, asked for until no more come."""
+    """The schema with these tables in it, requested until no more come."""
     for _ in range(_MOST_PARTS):
         missing = [name for name in dict.fromkeys(names) if name not in schema.tables]
         part = (yield from _schema(schema.source, missing)) if missing else None
@@ -129,7 +129,7 @@ def _completed(
 
 @lru_cache(maxsize=16)
 def _joined(schema: SourceSchema, part: SourceSchema) -> SourceSchema:
-    """Both as one: the same parts always make the same schema, so that its words are kept."""
+    """Both as one: the same parts always make the same schema, so that its lexicon stays cached."""
     tables = {**schema.tables, **part.tables}
     omitted = max(0, schema.omitted - (len(tables) - len(schema.tables)))
     return replace(schema, tables=tables, omitted=omitted)
@@ -138,7 +138,7 @@ def _joined(schema: SourceSchema, part: SourceSchema) -> SourceSchema:
 def other_sources(
     conversation: Conversation, source: str | None
 ) -> Generator[Call, ToolMessage, list[str]]:
-    """The other sources there are."""
+    """The other sources."""
     if "sql_db_list_tables" not in conversation.tools:
         return []
     message = yield Call("sql_db_list_tables", {"source": source})
@@ -172,7 +172,7 @@ def _schema(
 def _listed(
     conversation: Conversation, schema: SourceSchema
 ) -> Generator[Call, ToolMessage, list[SchemaTable]]:
-    """All tables by name and comment, as far as they are told."""
+    """All tables by name and comment, as far as the tool lists them."""
     if "sql_db_list_tables" not in conversation.tools:
         return []
     message = yield Call("sql_db_list_tables", {"source": schema.source})

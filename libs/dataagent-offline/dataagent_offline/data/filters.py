@@ -239,7 +239,7 @@ def _narrowed(spans: SpanList, position: int, value: ValueFilter, found: Conditi
 
 
 def _is_marked(spans: SpanList, position: int) -> bool:
-    """Whether the noun is grouped by or asked for, and so more than a label of the value."""
+    """Whether the noun is grouped by or selected, and so more than a label of the value."""
     before = spans.at(position - 1)
     return bool(before and before.has("by", "which", "count", "list", "distinct", "take"))
 

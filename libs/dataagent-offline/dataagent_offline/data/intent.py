@@ -23,7 +23,7 @@ from dataagent_offline.data.terms import (
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is added up: `sales` and `units` wherever the schema keeps them, or a column."""
+    """What is added up: `sales` and `units` wherever the schema has them, or a column."""
 
     kind: Literal["sales", "units", "column"]
     text: str
@@ -109,7 +109,7 @@ class Intent:
     """`which country`: the first alone, with all that share its place."""
     having: tuple[str, float] | None = None
     chart: str | None = None
-    """A mark, `auto`, or `none` if a table was asked for instead."""
+    """A mark, `auto`, or `none` if a table was requested instead."""
     is_distinct: bool = False
     verb: str = ""
     verb_text: str = ""
@@ -117,7 +117,7 @@ class Intent:
     """`人均`: the tables of people. An average over the rows of any other is not one a head."""
     contexts: tuple[Noun, ...] = ()
     cleared: tuple[Noun, ...] = ()
-    """Nouns of which `all` is asked: a follow-up lifts their filters."""
+    """Nouns named with `all`: a follow-up lifts their filters."""
 
     @property
     def has_subject(self) -> bool:
@@ -144,31 +144,31 @@ class ParsedQuestion:
 
 def merge_intents(before: Intent, now: Intent) -> Intent:
     """The earlier question as a follow-up changes it."""
-    kept = _with_subject(before, now)
-    dimensions = now.dimensions or kept.dimensions
-    is_regrouped = bool(now.dimensions) and now.dimensions != kept.dimensions
-    limit = now.limit or (None if is_regrouped else kept.limit)
-    if (now.limit or now.direction) and not dimensions and not kept.listed:
+    earlier = _with_subject(before, now)
+    dimensions = now.dimensions or earlier.dimensions
+    is_regrouped = bool(now.dimensions) and now.dimensions != earlier.dimensions
+    limit = now.limit or (None if is_regrouped else earlier.limit)
+    if (now.limit or now.direction) and not dimensions and not earlier.listed:
         raise QuestionError("nothing_to_rank")
     return replace(
-        kept,
+        earlier,
         dimensions=dimensions,
-        values=_values(kept, now),
-        numbers=_numbers(kept, now),
-        flags=_flags(kept, now),
-        periods=now.periods or kept.periods,
-        date=now.date or kept.date,
-        direction=now.direction or kept.direction,
-        is_sorted_only=now.is_sorted_only if now.direction else kept.is_sorted_only,
+        values=_values(earlier, now),
+        numbers=_numbers(earlier, now),
+        flags=_flags(earlier, now),
+        periods=now.periods or earlier.periods,
+        date=now.date or earlier.date,
+        direction=now.direction or earlier.direction,
+        is_sorted_only=now.is_sorted_only if now.direction else earlier.is_sorted_only,
         limit=limit,
-        is_single=now.is_single if now.limit else kept.is_single and limit is not None,
-        having=now.having or kept.having,
-        chart=now.chart or kept.chart,
-        is_distinct=now.is_distinct or kept.is_distinct,
-        verb=now.verb or kept.verb,
-        verb_text=now.verb_text or kept.verb_text,
-        per_person=now.per_person or kept.per_person,
-        contexts=(*kept.contexts, *now.contexts),
+        is_single=now.is_single if now.limit else earlier.is_single and limit is not None,
+        having=now.having or earlier.having,
+        chart=now.chart or earlier.chart,
+        is_distinct=now.is_distinct or earlier.is_distinct,
+        verb=now.verb or earlier.verb,
+        verb_text=now.verb_text or earlier.verb_text,
+        per_person=now.per_person or earlier.per_person,
+        contexts=(*earlier.contexts, *now.contexts),
         cleared=(),
     )
 

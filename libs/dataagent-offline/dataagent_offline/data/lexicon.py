@@ -66,8 +66,8 @@ class Lexicon:
         """The same, with values found in the data under a spelling of the question."""
         more = Lexicon(self.tables, self.columns, dict(self.values))
         for spelling, terms in found.items():
-            kept = more.values.get(keys(spelling), {})
-            more.values[keys(spelling)] = {**kept, **{_place(term): term for term in terms}}
+            known = more.values.get(keys(spelling), {})
+            more.values[keys(spelling)] = {**known, **{_place(term): term for term in terms}}
         return more
 
     def has(self, phrase: Phrase) -> bool:

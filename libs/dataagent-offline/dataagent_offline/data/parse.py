@@ -291,8 +291,8 @@ def _subject(
         return _of_target(spans, noun, aggregate)
     if aggregate and aggregate != "count":
         return _of_aggregate(spans, aggregate)
-    if spans.find("count", "people", "how_much") and (asked := _of_asking(spans, lexicon)):
-        return asked
+    if spans.find("count", "people", "how_much") and (subject := _of_asking(spans, lexicon)):
+        return subject
     if traded_as is not None:
         spans.use(*spans.find("trade"))
         return _Subject(aggregate, traded_as)
@@ -401,14 +401,14 @@ def _of_nouns(spans: SpanList, *, is_grouped: bool, is_ranked: bool) -> _Subject
         spans.use(tables[0][0])
         return _Subject("count", counted=tables[0][1])
     if nouns and not is_ranked:
-        asked = noun_after_which(spans)
-        position, noun = next((each for each in nouns if each[0] == asked), nouns[0])
+        wanted = noun_after_which(spans)
+        position, noun = next((each for each in nouns if each[0] == wanted), nouns[0])
         spans.use(position)
         return _Subject(listed=noun)
     return _Subject()
 
 
-# -- what is left -------------------------------------------------------------------------------
+# -- the rest -----------------------------------------------------------------------------------
 
 
 def _date(spans: SpanList, conditions: Conditions, dimensions: list[Dimension]) -> Noun | None:

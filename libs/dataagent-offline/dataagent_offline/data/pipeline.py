@@ -103,7 +103,7 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """Anything else that was said: what there is, or why there is no answer."""
+    """An answer without a result: about the source, or why there is none."""
 
     text: str
 
@@ -206,9 +206,9 @@ def _in_source(
     segmentation = segment(conversation.question, lexicon)
     if segmentation.unknown:
         raise QuestionError("unknown", *_texts(segmentation))
-    asked = parse(segmentation, schema, lexicon)
-    earlier = before() if asked.is_follow_up else None
-    intent = asked.intent
+    parsed = parse(segmentation, schema, lexicon)
+    earlier = before() if parsed.is_follow_up else None
+    intent = parsed.intent
     if (counted := intent.of_flags) and not _is_of(earlier, counted):
         intent, earlier = replace(intent, counted=counted), None
     if earlier is None and not intent.has_subject:
@@ -240,7 +240,7 @@ def _check_flags(plan: SelectPlan, schema: SourceSchema) -> Generator[Call, Tool
 
 
 def _check_keys(plan: SelectPlan, schema: SourceSchema) -> Generator[Call, ToolMessage, None]:
-    """See in the data that what is taken for a key is one; else joins would repeat rows."""
+    """Check in the data that an assumed key is one; else joins would repeat rows."""
     sql = key_check(plan, schema)
     if sql is None:
         return
@@ -345,7 +345,7 @@ def answer_from_data(conversation: Conversation) -> Turn | None:
 
 
 def sounds_like_data(question: str) -> bool:
-    """Whether a question uses the words of one about data, whatever tools there are."""
+    """Whether a question uses the words of one about data, whatever the tools."""
     return bool(roles_of(question[:LONGEST_QUESTION]) & _DATA_ROLES)
 
 
@@ -365,7 +365,7 @@ def _has_data(earlier: Sequence[Exchange]) -> bool:
 
 
 def _replay(conversation: Conversation) -> Call | QuestionOutcome | None:
-    """Walk as far as the results reach: the next call, the end, or None if they do not fit."""
+    """Replay the results: the next call, the outcome, or None if the results do not fit."""
     steps = answer_question(conversation, lambda: _previous_answer(conversation))
     try:
         call = next(steps)

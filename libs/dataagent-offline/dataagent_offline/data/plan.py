@@ -35,7 +35,7 @@ Path: TypeAlias = tuple[Hop, ...]
 
 
 class Joins:
-    """The foreign keys of a schema, walked both ways."""
+    """The foreign keys of a schema, followed both ways."""
 
     def __init__(self, schema: SourceSchema) -> None:
         self._hops: dict[str, list[Hop]] = {name: [] for name in schema.tables}
@@ -49,7 +49,7 @@ class Joins:
                 self._add(hop)
 
     def path_without_repeats(self, start: str, goal: str) -> Path | None:
-        """The shortest way on which no row repeats; None if there is none.
+        """The shortest path on which no row repeats, or None.
 
         `QuestionError` if two ways are as short: which is meant would be a guess.
         """
@@ -185,7 +185,7 @@ class SelectPlan:
     direction: Direction | None = None
     limit: int | None = None
     is_single: bool = False
-    """The first alone is asked for, with all that share its place."""
+    """Only the first is wanted, with all that share its place."""
     having: tuple[str, float] | None = None
     is_distinct: bool = False
     has_zeros: bool = False

@@ -62,7 +62,7 @@ def key_check(plan: SelectPlan, schema: SourceSchema) -> str | None:
 def flag_check(plan: SelectPlan, schema: SourceSchema) -> str | None:
     """The query that counts rows with neither 0 nor 1 in columns that only their name calls flags.
 
-    None if there are no such columns.
+    None without such columns.
     """
     writer = Writer(schema)
     refs = [

@@ -155,11 +155,11 @@ def _noun_near(spans: SpanList, position: int, fits: Callable[[Noun], bool]) -> 
 def _order(spans: SpanList, position: int, found: Ranking, *, is_grouped: bool) -> None:
     """`most`, `highest`, `最多`: what is ranked stands before or after, by language."""
     before, after = _beside(spans, position, -1), _beside(spans, position, 1)
-    asked = noun_after_which(spans)
-    if found.entity is None and asked is not None:
-        found.entity = spans.noun(asked)
-        spans.use(asked)
-        before, after = (None if each == asked else each for each in (before, after))
+    wanted = noun_after_which(spans)
+    if found.entity is None and wanted is not None:
+        found.entity = spans.noun(wanted)
+        spans.use(wanted)
+        before, after = (None if each == wanted else each for each in (before, after))
     elif found.entity is None and after is not None and _is_head(spans, after, before):
         found.entity = spans.noun(after)
         spans.use(after)
@@ -226,10 +226,10 @@ def _ranked(spans: SpanList, lexicon: Lexicon, found: Ranking, *, is_grouped: bo
     trades = [*verbs, *spans.find("trade")]
     if is_grouped and not trades:
         return None
-    asked = None if found.is_sorted_only else noun_after_which(spans)
-    if asked is not None:
-        noun = spans.noun(asked)
-        spans.use(asked)
+    wanted = None if found.is_sorted_only else noun_after_which(spans)
+    if wanted is not None:
+        noun = spans.noun(wanted)
+        spans.use(wanted)
         return noun
     is_named = bool(spans.find("count") or (verbs and spans.find("measure", "agg")))
     if trades and not (is_named or found.is_sorted_only or found.target):

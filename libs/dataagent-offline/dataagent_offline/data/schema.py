@@ -40,7 +40,7 @@ class SchemaColumn:
     samples: tuple[str, ...] = ()
     are_samples_truncated: bool = False
     is_text_date: bool = False
-    """Dates kept as text: some engines must be told to read them as dates."""
+    """Dates stored as text: some engines need a cast to read them as dates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SchemaTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceSchema:
-    """What a source holds, as far as the tool told. Equal only to itself."""
+    """What a source holds, as far as the tool described it. Equal only to itself."""
 
     source: str | None
     dialect: Dialect

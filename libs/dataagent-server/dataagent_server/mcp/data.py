@@ -149,7 +149,7 @@ def _sql_result(
     rows = _rows_that_fit(page.rows)
     return SqlResult(
         source=source.name,
-        columns=[ResultColumnInfo.of(column) for column in answered.kept.columns],
+        columns=[ResultColumnInfo.of(column) for column in answered.result.columns],
         row_count=receipt.row_count,
         truncated=receipt.is_truncated,
         truncated_by=receipt.truncated_by,

@@ -352,7 +352,7 @@ class QueryResponse(ResponseModel):
     @classmethod
     def of(cls, answered: ExecutedQuery) -> Self:
         """The public form of an answered statement."""
-        kept, receipt = answered.kept, answered.receipt
+        kept, receipt = answered.result, answered.receipt
         known = zip(kept.columns, kept.statistics, strict=True)
         return cls(
             artifact=ArtifactInfo.of(answered.artifact),

@@ -115,13 +115,13 @@ class CatalogueStore:
         return await self._db.read(lambda connection: load_catalogue(connection, source_id))
 
     async def refreshed_at(self, source_id: str) -> datetime | None:
-        """When the kept catalogue was built; None if there is none."""
+        """When the stored catalogue was built; None if there is none."""
         return await self._db.read(
             lambda c: c.execute(_SELECT_REFRESHED_AT, {"wanted": source_id}).scalar()
         )
 
     async def policies_of(self, source_id: str) -> PolicySet:
-        """By which policies values of the source are kept or not.
+        """The policies that decide which values of the source are stored.
 
         Raises:
             SourceNotFound: the source is gone.
@@ -129,7 +129,7 @@ class CatalogueStore:
         return await self._db.read(lambda connection: policies_of(connection, source_id))
 
     async def put(self, catalogue: Catalogue) -> Catalogue:
-        """Keep a catalogue in place of the one before; what was kept of it.
+        """Store a catalogue in place of the one before; return what was stored of it.
 
         Raises:
             SourceNotFound: the source is gone.
@@ -261,7 +261,7 @@ class CatalogueCache:
         await asyncio.gather(*(self._refresh_if_due(source) for source in sources))
 
     async def aclose(self) -> None:
-        """Stop refreshing; builds under way get a moment to end, then nobody waits for them."""
+        """Stop refreshing; running builds get a moment to end, then are abandoned."""
         self._is_closed = True
         await cancel_all([self._loop_task])
         builds = [build.task for build in self._builds.values()]
@@ -295,19 +295,19 @@ class CatalogueCache:
         return state
 
     async def _sync_from_store(self, source_id: str) -> None:
-        """Bring memory up to what is kept, if another process has built a newer one."""
+        """Load the stored catalogue if another process has built a newer one."""
         mine = self._states.get(source_id)
         kept_at = await self._store.refreshed_at(source_id)
         if kept_at is None or (mine is not None and mine.catalogue.refreshed_at >= kept_at):
             return
-        kept = await self._store.get(source_id)
-        if kept is not None:
-            self._use_stored(kept)
+        stored = await self._store.get(source_id)
+        if stored is not None:
+            self._use_stored(stored)
 
-    def _use_stored(self, kept: Catalogue) -> None:
-        mine = self._states.get(kept.source_id)
-        self._states[kept.source_id] = (
-            CatalogueState(kept) if mine is None else _next_state(mine, kept)
+    def _use_stored(self, stored: Catalogue) -> None:
+        mine = self._states.get(stored.source_id)
+        self._states[stored.source_id] = (
+            CatalogueState(stored) if mine is None else _next_state(mine, stored)
         )
 
     async def _join_or_start(self, source: Source, work: _Work) -> CatalogueState:

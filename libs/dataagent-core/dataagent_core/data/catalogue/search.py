@@ -334,8 +334,8 @@ def search(
     fit best: a column too many costs less than one that is missing.
     """
     index = _index_of(catalogue)
-    asked = weighted_query(query)
-    of_tables, of_columns = index.match_tables(asked), index.match_columns(asked)
+    weights = weighted_query(query)
+    of_tables, of_columns = index.match_tables(weights), index.match_columns(weights)
     own = _scores(of_tables, of_columns)
     if not own or limit < 1:
         return []
@@ -447,10 +447,10 @@ def _columns(
 
     best = sorted(names, key=rank)
     others = [name for name in best if name not in keys]
-    room = max(most - len(best) + len(others), most // 2)  # keys may take half, not all
-    kept = {*others[:room]}
-    kept |= {*[name for name in best if name in keys][: most - len(kept)]}
-    return tuple(name for name in best if name in kept)
+    limit = max(most - len(best) + len(others), most // 2)  # keys may take half, not all
+    chosen = {*others[:limit]}
+    chosen |= {*[name for name in best if name in keys][: most - len(chosen)]}
+    return tuple(name for name in best if name in chosen)
 
 
 def _why(

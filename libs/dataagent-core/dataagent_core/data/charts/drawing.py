@@ -25,7 +25,7 @@ MAX_DRAWN = 5_000
 MAX_AGGREGATED = 50_000
 MAX_CATEGORIES = 500
 MAX_PANELS = 50
-FEW_TICKS = 12  # are all shown; of more, as many as there is room for
+FEW_TICKS = 12  # are all shown; of more, as many as fit
 
 _DAY = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"
 _ISO = re.compile(_DAY + r"(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?")
@@ -140,8 +140,8 @@ def _dicts(rows: Rows, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:  # 
     if isinstance(rows, Sequence):
         yield from rows
         return
-    kept = rows.select([name for name in names if name in rows.column_names])
-    for batch in kept.to_batches(max_chunksize=1_000):
+    selected = rows.select([name for name in names if name in rows.column_names])
+    for batch in selected.to_batches(max_chunksize=1_000):
         yield from batch.to_pylist()
 
 

@@ -149,7 +149,7 @@ def check_bin(given: object, kind: FieldKind, path: str) -> bool | Spec:
 
 
 def check_time_unit(given: object, kind: FieldKind, path: str) -> str:
-    """The part of a date that is kept: `yearmonth`, `year`, …
+    """The part of a date that is left: `yearmonth`, `year`, …
 
     Dates are drawn as wall-clock time; `utc`, which would move them by a zone, is dropped.
     """

@@ -115,6 +115,8 @@ class Dialect:
     """Whether no operator but the sign of a comment ends in `+`, `-` or `~`."""
     regexp_operator: ClassVar[str | None] = None
     """How a match by pattern is written, where sqlglot would write a call."""
+    extra_types: ClassVar[frozenset[str]] = frozenset()
+    """Built-in types that sqlglot's parser does not know."""
     cast_types: ClassVar[Mapping[str, str]] = {}
     """sqlglot's names of types → what a cast to them is written with."""
 

@@ -80,6 +80,12 @@ class Postgres(Dialect):
     system_tables = re.compile(r"pg_")
 
     nests_comments = True
+    extra_types = frozenset(
+        (
+            *("box", "cidr", "circle", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "path"),
+            *("point", "polygon", "tsquery", "tsvector"),
+        )
+    )
 
     functions = function_names(_FUNCTIONS)
     table_functions: ClassVar[Mapping[str, tuple[str, ...]]] = {

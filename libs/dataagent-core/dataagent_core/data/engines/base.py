@@ -51,7 +51,7 @@ class StatementInterrupted(Exception):
 class SchemaChanged(Exception):
     """A later row does not fit the columns that were handed out: read the statement again.
 
-    What was read so far is to be thrown away. The next `Statement.batches()` runs the statement
+    Discard what was read so far. The next `Statement.batches()` runs the statement
     anew, with wider columns. `Statement.read` does this for its caller.
     """
 

@@ -77,7 +77,7 @@ class NumericColumn(ColumnBuilder):
             return None
 
     def widen(self, values: pa.Array) -> None:
-        """Room for the digits of these values; text if there are too many, or for NaN."""
+        """Widen to the digits of these values; text if there are too many, or for NaN."""
         if pa.types.is_decimal(self.type):
             self.type = decimal_type(values, scale=self.type.scale) or pa.string()
         if self.fit(values) is None:

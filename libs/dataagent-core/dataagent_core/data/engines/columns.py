@@ -49,7 +49,7 @@ class ColumnBuilder(ABC):
 
 
 class Columns:
-    """The columns of one statement; kept when it is read again."""
+    """The columns of one statement; they stay when it is read again."""
 
     def __init__(self, labels: Sequence[str], columns: Sequence[ColumnBuilder]) -> None:
         self.labels = tuple(labels)

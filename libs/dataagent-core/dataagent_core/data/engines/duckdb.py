@@ -124,7 +124,7 @@ _LARGEST = 2**63 - 2  # one more is infinity
 
 
 class ArrowColumn(ColumnBuilder):
-    """A column that is Arrow already. `is_text`: asked for as text."""
+    """A column that is Arrow already. `is_text`: requested as text."""
 
     def __init__(self, *, is_text: bool) -> None:
         self.is_text = is_text
@@ -249,7 +249,7 @@ class ProcessEngine(Engine):
         process = self._connections.acquire(
             timeout_seconds=timeout_seconds, is_cancelled=lambda: False
         )
-        assert process is not None  # noqa: S101  # nobody gives up
+        assert process is not None  # noqa: S101  # waits without a limit
         watch = Watchdog(lambda attempt: stop(process, attempt), timeout_seconds=timeout_seconds)
         watch.start()
         is_clean = False
@@ -349,7 +349,7 @@ class DuckdbStatement(PooledStatement[DuckdbProcess]):
     ) -> None:
         super().__init__(sql, lending, settings)
         self._translated = translate_error
-        self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
+        self._arrow: list[ArrowColumn] | None = None  # stays when the statement is read again
         self._is_over = True
 
     def start(self, connection: DuckdbProcess) -> Columns:

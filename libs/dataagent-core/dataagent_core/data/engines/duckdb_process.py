@@ -72,7 +72,7 @@ class DuckdbWorkerExited(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DuckdbDatabase:
-    """What statements run on: a DuckDB file, or kept tables, each a name and a Parquet file."""
+    """What statements run on: a DuckDB file, or stored tables, each a name and a Parquet file."""
 
     path: str | None = None
     tables: tuple[tuple[str, str], ...] = ()
@@ -98,7 +98,7 @@ class DuckdbProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it can take a request."""
         return self._child.poll() is None
 
     def open(self, database: DuckdbDatabase) -> None:

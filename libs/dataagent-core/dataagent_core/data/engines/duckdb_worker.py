@@ -144,7 +144,7 @@ def _with_texts(sql: str, are_texts: Sequence[bool]) -> str:
 
 
 def _kept_table(path: str) -> Any:  # Any: what DuckDB registers
-    """A kept result as DuckDB takes it; decimals of more than 38 digits are text to it."""
+    """A stored result as DuckDB takes it; decimals of more than 38 digits are text to it."""
     import pyarrow.dataset as ds  # most processes never need it
     import pyarrow.parquet as pq
 

@@ -52,7 +52,7 @@ class GenericEngine(Engine):
         name = url.get_backend_name()
         if not options.is_unprotected_allowed:
             raise Misconfigured(
-                f"A {name!r} source cannot be kept from writing by us. Use sqlite, duckdb, "
+                f"A {name!r} source cannot be protected from writes. Use sqlite, duckdb, "
                 "postgresql or mysql; or give it an account that may only read, and allow "
                 "unprotected sources."
             )

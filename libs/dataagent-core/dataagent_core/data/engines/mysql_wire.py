@@ -230,7 +230,7 @@ _STOPPED = {1317, 1969, 3024}
 
 
 class MysqlConnection(_Connection):
-    """A connection. Where TLS is not asked for, it is used if the server has it, unverified.
+    """A connection. Where TLS is not requested, it is used if the server has it, unverified.
 
     That is PyMySQL's way too, but it loads all the authorities it then does not ask, for every
     connection, which takes longer than all the rest of connecting.
@@ -385,7 +385,7 @@ class RowStream:
             most_rows = self._options.batch_rows
 
     def drain(self) -> None:
-        """Read and forget what the server still sends, after it was told to stop.
+        """Read and forget what the server still sends, after it was stopped.
 
         Raises:
             pymysql.Error: that takes longer than a new connection would.

@@ -28,7 +28,7 @@ def open_engine(
     options: EngineOptions | None = None,
     processes: DuckdbProcesses | None = None,
 ) -> Engine:
-    """The engine of an address. A server is first reached when something is asked of it.
+    """The engine of an address. A server is first reached by the first statement.
 
     DuckDB runs in `processes`; without, its engine has processes of its own.
 

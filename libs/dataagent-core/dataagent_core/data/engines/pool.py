@@ -36,7 +36,7 @@ class Connections(Protocol[C]):
 
 
 class Slots:
-    """How many may be in use at once; who finds none free waits. Safe for threads."""
+    """A pool of connections with a limit; a caller waits for a free one. Thread-safe."""
 
     def __init__(self, size: int, *, what: str) -> None:
         """`what` they are, in the plural, for the error message."""
@@ -164,6 +164,6 @@ def has_input(file_number: int, *, timeout_seconds: float | None) -> bool:
 
 
 def hang_up(file_number: int) -> None:
-    """Cut the connection: whoever waits for it, in whichever thread, is woken and fails."""
+    """Cut the connection: a thread that waits for it wakes and fails."""
     with socket.socket(fileno=os.dup(file_number)) as line:
         line.shutdown(socket.SHUT_RDWR)

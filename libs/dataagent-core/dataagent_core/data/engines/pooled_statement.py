@@ -306,6 +306,6 @@ def _succeeds(step: Callable[[], None]) -> bool:
     try:
         step()
     except Exception:
-        logger.info("a connection is not kept after its statement", exc_info=True)
+        logger.info("a connection is closed after its statement", exc_info=True)
         return False
     return True

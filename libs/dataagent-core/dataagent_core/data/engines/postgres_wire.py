@@ -124,7 +124,7 @@ class CopyOut:
         _checked(self._connection, result)
 
     def drain(self) -> None:
-        """Read and forget what the server still sends, after it was told to stop.
+        """Read and forget what the server still sends, after it was stopped.
 
         Raises:
             psycopg.Error: that takes longer than a new connection would.

@@ -22,7 +22,7 @@ MAX_COLUMNS = 8
 STEPS = 8  # what a candidate costs, in comparisons
 _HUNDRED = Decimal(100)
 _JOINT = ("share", "total", "top", "others")  # what is said of several rows together
-_NEGLIGIBLE = Decimal("0.05")  # what is taken away must be a visible part
+_NEGLIGIBLE = Decimal("0.05")  # what is subtracted must be a visible part
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class _FigureCheck:
         claims = [
             (at, figure)
             for at, figure in enumerate(self._figures)
-            if not self._is_asked(figure) and not self._is_name(found.get(at))
+            if not self._is_in_question(figure) and not self._is_name(found.get(at))
         ]
         unchecked = tuple(one for at, one in claims if at not in found and at not in missed)
         return FigureReport(
@@ -303,7 +303,7 @@ class _FigureCheck:
             texts = (
                 self._words_of(sentence.at),
                 self._words_of(sentence.at - 1),
-                self._asked_words,
+                self._question_words,
             )
             names = {one.column for one in near if one.column}
             columns = self._columns[at].in_play(*texts, known=names)
@@ -319,29 +319,31 @@ class _FigureCheck:
         return self._words[at]
 
     @cached_property
-    def _asked_words(self) -> frozenset[str]:
+    def _question_words(self) -> frozenset[str]:
         return words_of(self._question[:MAX_TEXT])
 
     def _is_name(self, evidence: Evidence | None) -> bool:
         """Whether a number turned out to be part of a name or a year in the results."""
         return evidence is not None and evidence.how == "label"
 
-    def _is_asked(self, figure: Figure) -> bool:
+    def _is_in_question(self, figure: Figure) -> bool:
         """Whether a figure only repeats the question: the same number of the same thing."""
-        asked = self._asked.get((figure.value, figure.kind))
-        if asked is None:
+        question_figure = self._question_figures.get((figure.value, figure.kind))
+        if question_figure is None:
             return False
-        return asked.is_informative or bool(_neighbours(self._text, figure) & asked.neighbours)
+        return question_figure.is_informative or bool(
+            _neighbours(self._text, figure) & question_figure.neighbours
+        )
 
     @cached_property
-    def _asked(self) -> dict[tuple[Decimal, FigureKind], _QuestionFigure]:
+    def _question_figures(self) -> dict[tuple[Decimal, FigureKind], _QuestionFigure]:
         """The figures of the question."""
-        asked: dict[tuple[Decimal, FigureKind], _QuestionFigure] = {}
+        figures: dict[tuple[Decimal, FigureKind], _QuestionFigure] = {}
         for figure in find_figures(self._question):
-            one = asked.setdefault((figure.value, figure.kind), _QuestionFigure())
+            one = figures.setdefault((figure.value, figure.kind), _QuestionFigure())
             one.is_informative |= figure.significant_digits >= INFORMATIVE
             one.neighbours |= _neighbours(self._question, figure)
-        return asked
+        return figures
 
     def _reason(self, place: _FigureContext) -> str:
         return "other_row" if next(self._cells(place), None) else "not_found"

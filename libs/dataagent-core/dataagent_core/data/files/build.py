@@ -14,7 +14,7 @@ from typing import assert_never
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import column_names, infer_types, quoted, table_name
+from dataagent_core.data.files.columns import column_names, infer_types, table_name
 from dataagent_core.data.files.delimited import (
     check_width,
     outline_csv,
@@ -25,7 +25,7 @@ from dataagent_core.data.files.encodings import as_utf8
 from dataagent_core.data.files.json_rows import read_json
 from dataagent_core.data.files.kinds import kind_of
 from dataagent_core.data.files.totals import without_totals
-from dataagent_core.data.files.types import FileLimits, InputFile, LoadedTable, RawTable
+from dataagent_core.data.files.types import DUCKDB, FileLimits, InputFile, LoadedTable, RawTable
 from dataagent_core.data.files.workbook import read_workbook
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached
@@ -45,7 +45,7 @@ def build(
 ) -> list[LoadedTable]:
     """Fill `database`, which must not exist; `scratch` is an empty folder for passing files.
 
-    With `on_bad`, a file that cannot be a table is told there and left out.
+    With `on_bad`, a file that cannot be a table is reported there and left out.
 
     Raises:
         BadInput: a file cannot be a table; the message names it.
@@ -101,7 +101,7 @@ class _Builder:
             self._add_whole(file)
         except DataAgentError:
             for table in self.tables[made:]:
-                self._connection.execute(f"DROP TABLE {quoted(table.name)}")
+                self._connection.execute(f"DROP TABLE {DUCKDB.quoted(table.name)}")
             del self.tables[made:]
             raise
 
@@ -185,18 +185,18 @@ class _Builder:
             raise LimitReached(f"There are more than {self._limits.max_tables:,} tables.")
         names, renamed = column_names(raw.names)
         columns = infer_types(self._connection, raw, names)
-        kept = [
+        columns_to_store = [
             one
             for one, written in zip(columns, raw.names, strict=True)
             if written or not one.is_empty
         ] or columns
         taken = [table.name for table in self.tables]
         name = table_name(file.name, raw.label, taken, self._keywords)
-        chosen = ", ".join(f"{one.value} AS {quoted(one.name)}" for one in kept)
+        chosen = ", ".join(f"{one.value} AS {DUCKDB.quoted(one.name)}" for one in columns_to_store)
         made = f"SELECT {chosen} FROM {raw.relation}"  # noqa: S608 quoted names
-        self._connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS {made}")
-        count = self._check_rows(file, quoted(name))
-        described = self._connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
+        self._connection.execute(f"CREATE OR REPLACE TABLE {DUCKDB.quoted(name)} AS {made}")
+        count = self._check_rows(file, DUCKDB.quoted(name))
+        described = self._connection.execute(f"DESCRIBE {DUCKDB.quoted(name)}").fetchall()
         self.tables.append(
             LoadedTable(
                 name,
@@ -214,5 +214,5 @@ def _translated(file: InputFile, error: Exception) -> DataAgentError:
     """What DuckDB or the system says, in our words and without paths of the host."""
     text = str(error).partition("\n")[0].replace(file.path, file.name)[:300]
     if "File too large" in str(error) or "No space left" in str(error):
-        return LimitReached(f"'{file.name}' takes more room than a load may use. Split it.")
+        return LimitReached(f"'{file.name}' takes more space than a load may use. Split it.")
     return BadInput(f"'{file.name}' cannot be read: {text}")

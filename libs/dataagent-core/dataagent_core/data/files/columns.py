@@ -65,16 +65,6 @@ def table_name(file: str, label: str | None, taken: Iterable[str], keywords: set
     return next(free for n in count(2) if (free := f"{name}_{n}").casefold() not in folded)
 
 
-def quoted(name: str) -> str:
-    """An identifier as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _short(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}…"
 

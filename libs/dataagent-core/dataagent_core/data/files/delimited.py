@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import literal
 from dataagent_core.data.files.headers import LOOK_ROWS, TableHeader, find_header
-from dataagent_core.data.files.types import FileLimits, RawTable
+from dataagent_core.data.files.types import DUCKDB, FileLimits, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _ARROW = {
@@ -266,10 +265,14 @@ def _names(one: CsvOutline, width: int) -> tuple[str | None, ...]:
 def scan_csv(one: CsvOutline, limits: FileLimits) -> RawTable:
     """The file as DuckDB reads it. A row that does not fit makes the scan fail, none is skipped."""
     columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(1, one.width + 1))
+    path, delimiter, quote, escape = (
+        DUCKDB.literal(text)
+        for text in (one.path, one.dialect.delimiter, one.dialect.quote, one.dialect.escape)
+    )
     relation = (
-        f"read_csv({literal(one.path)}, columns = {{{columns}}}, auto_detect = false, "
-        f"header = false, skip = {one.skipped_lines}, delim = {literal(one.dialect.delimiter)}, "
-        f"quote = {literal(one.dialect.quote)}, escape = {literal(one.dialect.escape)}, "
+        f"read_csv({path}, columns = {{{columns}}}, auto_detect = false, "
+        f"header = false, skip = {one.skipped_lines}, delim = {delimiter}, "
+        f"quote = {quote}, escape = {escape}, "
         f"nullstr = '', strict_mode = true, compression = 'none', "
         f"max_line_size = {limits.max_row_bytes})"
     )

@@ -17,9 +17,9 @@ from decimal import Decimal
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import listed, literal
+from dataagent_core.data.files.columns import listed
 from dataagent_core.data.files.delimited import append, check_width
-from dataagent_core.data.files.types import FileLimits, Guess, InputFile, RawTable
+from dataagent_core.data.files.types import DUCKDB, FileLimits, Guess, InputFile, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _END_BYTES = 64 * 1024
@@ -178,9 +178,16 @@ def _keep_digits(connection: DuckDBPyConnection, rows: str, *, into: str) -> boo
             f"SELECT place, j FROM {into} WHERE rowid BETWEEN ? AND ?",  # noqa: S608 our own names
             [start, start + _ROWS_AT_ONCE - 1],
         ).fetchall()
-        kept = [(place, new) for place, old in some if (new := _with_digits(old)) is not None]
-        if kept:
-            append(connection, f"{into}_kept", [*zip(*kept, strict=True)], ["BIGINT", "VARCHAR"])
+        long_numbers = [
+            (place, new) for place, old in some if (new := _with_digits(old)) is not None
+        ]
+        if long_numbers:
+            append(
+                connection,
+                f"{into}_kept",
+                [*zip(*long_numbers, strict=True)],
+                ["BIGINT", "VARCHAR"],
+            )
     connection.execute(
         # our own names
         f"UPDATE {rows} SET j = CAST(kept.j AS JSON) FROM {into}_kept AS kept "  # noqa: S608
@@ -256,7 +263,7 @@ def _pointer(key: str) -> str:
 
 def _kinds(connection: DuckDBPyConnection, rows: str, pointer: str) -> dict[str, frozenset[str]]:
     """The keys below a pointer, in the order they are first met, and the kinds of their values."""
-    value = f"json_extract(j, {literal(pointer)})" if pointer else "j"
+    value = f"json_extract(j, {DUCKDB.literal(pointer)})" if pointer else "j"
     found = connection.execute(
         f"""SELECT e.key, list(DISTINCT e.type), min(r.place * 100000 + e.id) AS place
         FROM (SELECT {value} AS j, rowid AS place FROM {rows}) AS r, json_each(r.j) AS e
@@ -275,7 +282,7 @@ def _table(
 ) -> RawTable:
     fields = _fields(connection, file, rows, limits)
     check_width(file.name, len(fields), limits)
-    pointers = ", ".join(literal(one.pointer) for one in fields)
+    pointers = ", ".join(DUCKDB.literal(one.pointer) for one in fields)
     columns = ", ".join(f"x[{number}] AS c{number}" for number in range(1, len(fields) + 1))
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {into} AS SELECT {columns} FROM "  # noqa: S608

@@ -176,7 +176,7 @@ def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[In
         else:
             from dataagent_core.workspace.jail import (
                 Jail,
-            )  # heavy, and the worker imports this room
+            )  # heavy, and the worker imports this package
 
             inside = path.relative_to(folder) if path.is_absolute() else path
             name = inside.as_posix()

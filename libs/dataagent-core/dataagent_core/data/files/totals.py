@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import literal
-from dataagent_core.data.files.types import RawTable
+from dataagent_core.data.files.types import DUCKDB, RawTable
 
 _SPACES = " \t\u3000\u00a0"
 _LABEL = (  # for DuckDB and for Python
@@ -112,7 +111,9 @@ def _label_tests(raw: RawTable) -> dict[int, str]:
         cell = f"c{index + 1}"
         begins = f"({cell} >= 'A' OR starts_with({cell}, ' '))"  # passes numbers and dates over
         short = f"length({cell}) <= {_LABEL_LENGTH}"
-        tests[index] = f"({begins} AND {short} AND regexp_matches({cell}, {literal(_LABEL)}))"
+        tests[index] = (
+            f"({begins} AND {short} AND regexp_matches({cell}, {DUCKDB.literal(_LABEL)}))"
+        )
     return tests
 
 

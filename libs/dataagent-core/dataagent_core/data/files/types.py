@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.types import Column
+
+DUCKDB = dialect_of("duckdb")
+"""The dialect of the database that files are loaded into."""
 
 _MIB = 1024 * 1024
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from dataagent_core.data.sql import edits
-else:  # names of tables are asked for without any query, too
+else:  # names of tables are looked up without a query, too
     from dataagent_core.config.lazy_modules import LazyModule
 
     exp = LazyModule("sqlglot.expressions")

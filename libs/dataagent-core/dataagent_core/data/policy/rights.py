@@ -61,7 +61,7 @@ class ReaderRights:
 
     @property
     def is_unrestricted(self) -> bool:
-        """Whether no rule takes anything away, so that everything is open."""
+        """Whether no rule restricts anything."""
         return not self._is_closed_by_default and not self._is_anything_kept_away
 
     def table(self, table: Table) -> VisibleTable | None:

@@ -39,8 +39,8 @@ Policies from YAML (a file beside the source) and from JSON (the administration 
           "*": {grant: false}
 
 Nothing is guessed and nothing is skipped: an unknown key, a key given twice or a value of the wrong
-kind is an error that names its place. Whether tables, columns and filters fit a source is asked of
-`checking.check_policy`.
+kind is an error that names its place. Whether tables, columns and filters fit a source is
+checked by `checking.check_policy`.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class TableRule:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it keeps rows away; `TRUE` only lifts the filter of `*`."""
+        """Whether it hides rows; `TRUE` only lifts the filter of `*`."""
         return self.row_filter is not None and self.row_filter.strip().casefold() != "true"
 
     @property
     def is_restrictive(self) -> bool:
-        """Whether it takes something away."""
+        """Whether it restricts anything."""
         return self.is_granted is False or self.is_filtered or bool(self.deny_columns or self.masks)
 
     def with_defaults_from(self, general: TableRule | None) -> TableRule:

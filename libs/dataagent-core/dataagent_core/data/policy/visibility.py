@@ -85,13 +85,13 @@ def _hash(catalogue: Catalogue, tables: tuple[Table, ...]) -> str:
 
 
 OPEN = PolicySet()
-"""No policies: everything may be kept."""
+"""No policies: everything may be stored."""
 CLOSED = PolicySet(default="deny")
-"""What to go by when policies cannot be read: no value may be kept."""
+"""For policies that cannot be read: no value may be stored."""
 
 
 class StorableValues:
-    """Says which columns of a source nobody is kept from."""
+    """The columns of a source that no policy protects."""
 
     def __init__(self, policies: PolicySet, catalogue: Catalogue) -> None:
         self._policies = policies.policies
@@ -102,7 +102,7 @@ class StorableValues:
         self._names = TableIndex(catalogue)
 
     def columns(self, table: Table) -> tuple[Column, ...]:
-        """The columns of the table whose values may be kept."""
+        """The columns of the table whose values may be stored."""
         if not self._is_anything_kept_away:
             return table.columns
         if table.is_view:
@@ -131,7 +131,7 @@ class StorableValues:
 
 
 def without_protected_values(catalogue: Catalogue, policies: PolicySet) -> Catalogue:
-    """The catalogue with the values that may be kept; the same object when those are all it has."""
+    """The catalogue with only the values that may be stored; the same object if none is removed."""
     allowed = StorableValues(policies, catalogue)
     tables = tuple(_with_values(table, allowed.columns(table)) for table in catalogue.tables)
     is_same = all(one is other for one, other in zip(tables, catalogue.tables, strict=True))

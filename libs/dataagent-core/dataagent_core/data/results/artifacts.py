@@ -120,7 +120,7 @@ class QuotaReservation:
         """Book what is missing to `size` bytes.
 
         Raises:
-            QuotaExceeded: the user has no room for it.
+            QuotaExceeded: it does not fit the quota.
             ArtifactNotFound: the file was given up meanwhile.
         """
         if self._is_over:
@@ -164,7 +164,7 @@ class ArtifactSlot:
         """For `keep`, from its worker thread: book what the file has grown to.
 
         Raises:
-            QuotaExceeded: the user has no room for it.
+            QuotaExceeded: it does not fit the quota.
         """
         self.reservation.grow_from_thread(size)
 
@@ -280,25 +280,25 @@ class ArtifactStore:
         self,
         draft: ArtifactDraft,
         slot: ArtifactSlot,
-        kept: StoredResult,
+        result: StoredResult,
         *,
         receipt: Receipt | None = None,
     ) -> Artifact:
         """Make an artefact of what `keep` wrote at the place.
 
         Raises:
-            QuotaExceeded: the user has no room for it.
+            QuotaExceeded: it does not fit the quota.
         """
         table = replace(
             self._new_artifact(draft, "table", slot.artifact_id),
-            byte_size=kept.byte_size,
-            columns=kept.columns,
-            row_count=kept.row_count,
+            byte_size=result.byte_size,
+            columns=result.columns,
+            row_count=result.row_count,
             receipt=receipt,
         )
 
         async def settled() -> None:
-            await slot.reservation.settle(kept.byte_size)
+            await slot.reservation.settle(result.byte_size)
             await self._insert(table)
             slot.is_kept = True
 
@@ -311,7 +311,7 @@ class ArtifactStore:
         """Keep a chart's specification. It lasts as long as the table it draws.
 
         Raises:
-            QuotaExceeded: the user has no room for it.
+            QuotaExceeded: it does not fit the quota.
         """
         content = json.dumps(spec, ensure_ascii=False).encode()
         chart = replace(
@@ -333,7 +333,7 @@ class ArtifactStore:
         """Keep a file of any format, say a drawn chart. It goes with its parent, if it has one.
 
         Raises:
-            QuotaExceeded: the user has no room for it.
+            QuotaExceeded: it does not fit the quota.
             OutsideWorkspace: the user's id cannot be a folder's name.
         """
         file = self._new_artifact(draft, "file", uuid4().hex)
@@ -401,7 +401,7 @@ class ArtifactStore:
         )
 
     async def delete_expired(self) -> int:
-        """Delete what is past its time, and files nobody knows of; how many artefacts went."""
+        """Delete what is past its time, and files without a row; return how many artefacts."""
         gone = 0
         while count := await run_to_completion(self._delete(_C.expires_at <= self._now())):
             gone += count
@@ -488,7 +488,7 @@ class ArtifactStore:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file that is nobody's any more; if the disk refuses, the next sweep tries again."""
+    """Remove a file without an artefact; if the disk refuses, the next sweep tries again."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -498,7 +498,7 @@ def _remove(path: Path) -> None:
 def _delete_rows(
     connection: Connection, conditions: Sequence[ColumnElement[bool]]
 ) -> builtins.list[Artifact]:
-    """Delete rows one by one: of two who try, one is told that it went."""
+    """Delete rows one by one, so that each is deleted by one of several concurrent callers."""
     found: Sequence[Mapping[Any, Any]] = (
         connection.execute(select(artifacts).where(*conditions).limit(_AT_ONCE)).mappings().all()
     )

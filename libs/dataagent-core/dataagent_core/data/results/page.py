@@ -135,12 +135,12 @@ def _lock(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _rows(file: Any, wanted: Sequence[int]) -> list[list[Any]]:
     """The rows of these numbers, in this order, as many as a page may hold bytes."""
     rows: list[list[Any]] = []
-    room = MAX_PAGE_BYTES
+    budget = MAX_PAGE_BYTES
     size = _window(file.metadata)
     for start in range(0, len(wanted), size):
         for row in _read(file, wanted[start : start + size]):
-            room -= sum(len(cell) if isinstance(cell, str) else 8 for cell in row)
-            if room < 0 and rows:
+            budget -= sum(len(cell) if isinstance(cell, str) else 8 for cell in row)
+            if budget < 0 and rows:
                 return rows
             rows.append(row)
     return rows

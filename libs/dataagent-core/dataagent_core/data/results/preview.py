@@ -43,29 +43,31 @@ _Described = dict[str, Any]  # Any: JSON values
 
 
 def preview(
-    kept: StoredResult, *, max_rows: int = PREVIEW_ROWS, max_bytes: int = MAX_BYTES
+    result: StoredResult, *, max_rows: int = PREVIEW_ROWS, max_bytes: int = MAX_BYTES
 ) -> dict[str, Any]:
     """The result in a few words, as JSON values; `preview_text` of it is under `max_bytes` bytes.
 
     Args:
-        kept: from `keep`, or from `reopen` for an artefact's file.
+        result: from `write_result`, or from `load_stored_result` for an artefact's file.
         max_rows: how many rows at most; there are never more than 20.
         max_bytes: of the JSON text in UTF-8, at least 1,000.
     """
-    columns = _columns(kept, int(max_bytes * _COLUMN_SHARE))
+    columns = _columns(result, int(max_bytes * _COLUMN_SHARE))
     shown: dict[str, Any] = {
-        "row_count": kept.row_count,
-        "truncated": _truncated(kept),
+        "row_count": result.row_count,
+        "truncated": _truncated(result),
         "columns": columns,
         "rows": [],
     }
-    if kept.warnings:
-        shown["warnings"] = _listed(kept.warnings, _WARNING_LENGTH, int(max_bytes * _OTHERS_SHARE))
-    if len(columns) < len(kept.columns):
-        names = [column.name for column in kept.columns[len(columns) :]]
+    if result.warnings:
+        shown["warnings"] = _listed(
+            result.warnings, _WARNING_LENGTH, int(max_bytes * _OTHERS_SHARE)
+        )
+    if len(columns) < len(result.columns):
+        names = [column.name for column in result.columns[len(columns) :]]
         shown["other_columns"] = _others(names, int(max_bytes * _OTHERS_SHARE))
-    rows = [row[: len(columns)] for row in kept.preview_rows[:max_rows]]
-    are_texts = [_is_text(column.type) for column in kept.columns[: len(columns)]]
+    rows = [row[: len(columns)] for row in result.preview_rows[:max_rows]]
+    are_texts = [_is_text(column.type) for column in result.columns[: len(columns)]]
     shown["rows"] = _fitting(rows, are_texts, max_bytes - _size(shown) - 1)
     return shown
 
@@ -79,33 +81,35 @@ def _size(value: object) -> int:
     return len(json_text(value).encode())
 
 
-def _truncated(kept: StoredResult) -> str | None:
-    if kept.truncated_by is None:
+def _truncated(result: StoredResult) -> str | None:
+    if result.truncated_by is None:
         return None
-    if kept.truncated_by == "values":
+    if result.truncated_by == "values":
         return "the source has cut a value: see the warnings"
-    return f"{_REASONS[kept.truncated_by]}: the source has more rows than these {kept.row_count}"
+    return (
+        f"{_REASONS[result.truncated_by]}: the source has more rows than these {result.row_count}"
+    )
 
 
 # -- columns --------------------------------------------------------------------------------
 
 
-def _columns(kept: StoredResult, room: int) -> list[_Described]:
+def _columns(result: StoredResult, budget: int) -> list[_Described]:
     """The columns in the most telling form in which all fit, else as many as fit in the least."""
     described: list[_Described] = []
-    pairs = list(zip(kept.columns, kept.statistics, strict=True))
+    pairs = list(zip(result.columns, result.statistics, strict=True))
     for describe in (_in_full, _with_ends, _with_nulls, _plain):
-        described = _taken([describe(*pair) for pair in pairs], room)
+        described = _taken([describe(*pair) for pair in pairs], budget)
         if len(described) == len(pairs):
             break
     return described
 
 
-def _taken(items: Sequence[_Described], room: int) -> list[_Described]:
+def _taken(items: Sequence[_Described], budget: int) -> list[_Described]:
     taken: list[_Described] = []
     for item in items:
-        room -= _size(item) + 1
-        if room < 0:
+        budget -= _size(item) + 1
+        if budget < 0:
             break
         taken.append(item)
     return taken
@@ -122,14 +126,14 @@ def _with_nulls(column: ResultColumn, statistics: ColumnStatistics) -> _Describe
 
 def _with_ends(column: ResultColumn, statistics: ColumnStatistics) -> _Described:
     ends = {"min": statistics.minimum, "max": statistics.maximum, "distinct": statistics.distinct}
-    told = {key: _figure(value) for key, value in ends.items() if value is not None}
-    return _with_nulls(column, statistics) | told
+    ends_shown = {key: _figure(value) for key, value in ends.items() if value is not None}
+    return _with_nulls(column, statistics) | ends_shown
 
 
 def _in_full(column: ResultColumn, statistics: ColumnStatistics) -> _Described:
     sums = {"sum": statistics.total, "mean": _rounded(statistics.mean)}
-    told = {key: _figure(value) for key, value in sums.items() if value is not None}
-    return _with_ends(column, statistics) | told
+    ends_shown = {key: _figure(value) for key, value in sums.items() if value is not None}
+    return _with_ends(column, statistics) | ends_shown
 
 
 def _figure(value: object) -> object:
@@ -150,17 +154,17 @@ def _rounded(mean: float | Decimal | None) -> float | Decimal | None:
     return Context(prec=max(15, mean.adjusted() + 7)).plus(mean)
 
 
-def _others(names: Sequence[str], room: int) -> dict[str, Any]:
-    return {"count": len(names), "first_names": _listed(names, _NAME_LENGTH, room)}
+def _others(names: Sequence[str], budget: int) -> dict[str, Any]:
+    return {"count": len(names), "first_names": _listed(names, _NAME_LENGTH, budget)}
 
 
-def _listed(texts: Sequence[str], length: int, room: int) -> list[str]:
+def _listed(texts: Sequence[str], length: int, budget: int) -> list[str]:
     """As many of the texts as fit, each no longer than that."""
     listed: list[str] = []
     for text in texts:
         short = _shortened(text, length)
-        room -= _size(short) + 1
-        if room < 0:
+        budget -= _size(short) + 1
+        if budget < 0:
             break
         listed.append(short)
     return listed
@@ -175,15 +179,15 @@ def _is_text(arrow_type: str) -> bool:
 
 
 def _fitting(
-    rows: Sequence[Sequence[Any]], are_texts: Sequence[bool], room: int
+    rows: Sequence[Sequence[Any]], are_texts: Sequence[bool], budget: int
 ) -> list[list[Any]]:
     """All rows with texts as long as they can be; else as many rows as fit with short texts."""
     cut: list[list[Any]] = []
     for length in _CELL_LENGTHS:
         cut = [_cut(row, are_texts, length) for row in rows]
-        if sum(_size(row) + 1 for row in cut) <= room:
+        if sum(_size(row) + 1 for row in cut) <= budget:
             return cut
-    while cut and sum(_size(row) + 1 for row in cut) > room:
+    while cut and sum(_size(row) + 1 for row in cut) > budget:
         cut.pop()
     return cut
 

@@ -40,7 +40,7 @@ BOUNDS: dict[str, Any] = {  # Any: text and numbers, as DuckDB takes them
     "temp_directory": "",
     "threads": 2,
 }
-"""What a database that puts kept rows in order is opened with."""
+"""The configuration of a database that sorts stored rows."""
 _TYPES = {  # Arrow's names of types → DuckDB's
     "bool": "BOOLEAN",
     "int8": "TINYINT",
@@ -66,7 +66,7 @@ _TYPES = {  # Arrow's names of types → DuckDB's
 def open_artifacts(
     paths: Mapping[str, Path], processes: DuckdbProcesses | None = None
 ) -> ArtifactEngine:
-    """An engine over kept tables: name in the SQL → file that `keep` wrote.
+    """An engine over stored tables: name in the SQL → file that `keep` wrote.
 
     Statements run in `processes`; without, the engine has its own, which `close` ends.
 
@@ -108,7 +108,7 @@ def duckdb_type(arrow_type: str) -> str:
 
 
 class ArtifactEngine(ProcessEngine):
-    """Kept tables as a source, in a database of their own that lives in memory."""
+    """Stored tables as a source, in a database of their own that lives in memory."""
 
     def __init__(self, paths: Mapping[str, Path], processes: DuckdbProcesses | None = None) -> None:
         self._paths = dict(paths)

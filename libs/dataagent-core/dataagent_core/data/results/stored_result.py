@@ -29,7 +29,7 @@ from dataagent_core.data.results.cells import json_values, shown_float, shown_fl
 from dataagent_core.data.types import ResultColumn, TruncatedBy
 
 MAX_DISTINCT = 1_000
-MAX_EXTREME_LENGTH = 100  # characters of a text's minimum or maximum that are kept
+MAX_EXTREME_LENGTH = 100  # characters of a text's minimum or maximum that are stored
 _EXACT = Context(prec=200)
 _MEAN = Context(prec=28)
 _LONG_KEY = 64
@@ -317,7 +317,7 @@ def load_stored_result(path: Path) -> StoredResult:
         metadata = file.metadata
         noted = (metadata.metadata or {}).get(_KEY)
         if noted is None:
-            raise ValueError(f"{path.name} is not a result that was kept.")
+            raise ValueError(f"{path.name} is not a stored result.")
         content = cast("dict[str, Any]", json.loads(noted, object_hook=_untagged))
         schema = file.schema_arrow
         head = next(file.iter_batches(batch_size=PREVIEW_ROWS), None)

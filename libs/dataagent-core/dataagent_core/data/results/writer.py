@@ -39,7 +39,7 @@ _MAX_DECIMAL128 = 38
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type a column of this type is kept as."""
+    """The type a column of this type is stored as."""
     types = pa.types
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return stored_type(kind.value_type)
@@ -111,7 +111,7 @@ def _as_texts(column: pa.Array) -> list[str | None]:
     return [None if v is None else str(v) for v in json_values(column)]
 
 
-OnBytes = Callable[[int], None]  # told how many bytes the file has by now; may raise to refuse
+OnBytes = Callable[[int], None]  # called with the size of the file so far; may raise to refuse
 
 GROUP_ROWS = 65_536
 GROUP_BYTES = 16 * 1024 * 1024  # of Arrow data
@@ -139,12 +139,12 @@ def write_result(
         on_bytes: called with the file's size each time it has grown, and before it gets its name.
             What it raises ends the read; nothing is left behind then.
         cut_before: the limit that had cut what the rows were made from, if one had.
-        warnings: what the source has warned of, asked for once the rows have been read.
+        warnings: the warnings of the source, read after the rows.
         clock: seconds; for tests.
 
     Raises:
         QueryFailed: there are no columns, or a column changed its type on the way.
-        QueryTimedOut: the engine gave up before the first row. Later, the rows so far are kept.
+        QueryTimedOut: the engine gave up before the first row. Later, the rows so far are stored.
     """
     if not labels:
         raise QueryFailed("The statement returns no columns. Select at least one.")
@@ -198,21 +198,21 @@ class _RowLimiter:
         if batch.num_rows > left:
             batch = batch.slice(0, left)
             self.truncated_by = "rows"
-        room = self._limits.max_bytes - self._bytes
-        if batch.nbytes > room:
-            batch = _fitting(batch, room)
+        space = self._limits.max_bytes - self._bytes
+        if batch.nbytes > space:
+            batch = _fitting(batch, space)
             self.truncated_by = "bytes"
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
         return batch
 
 
-def _fitting(batch: pa.RecordBatch, room: int) -> pa.RecordBatch:
-    """As many of the first rows as fit into `room` bytes."""
+def _fitting(batch: pa.RecordBatch, space: int) -> pa.RecordBatch:
+    """As many of the first rows as fit into `space` bytes."""
     fits, too_many = 0, batch.num_rows
     while fits + 1 < too_many:
         middle = (fits + too_many) // 2
-        if batch.slice(0, middle).nbytes <= room:
+        if batch.slice(0, middle).nbytes <= space:
             fits = middle
         else:
             too_many = middle
@@ -358,7 +358,7 @@ def _promoted(name: str, kinds: set[pa.DataType]) -> pa.DataType:
 
 @contextmanager
 def _written_whole(path: Path) -> Generator[Path]:
-    """A path to write to, for its owner alone; becomes `path` at the end, or goes away."""
+    """A path to write to, for its owner alone; becomes `path` at the end, or is deleted."""
     partial = path.with_name(f".{path.name}.{uuid4().hex}.part")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:

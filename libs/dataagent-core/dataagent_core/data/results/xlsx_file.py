@@ -45,7 +45,7 @@ class _ExactNumber(float):
     """A number that is written with all its digits; XlsxWriter would leave the 17th out."""
 
     def __format__(self, spec: str) -> str:
-        """All digits, whatever is asked for."""
+        """All digits, whatever is requested."""
         return repr(float(self)).upper()
 
 
@@ -170,8 +170,8 @@ def _cut(text: str) -> str:
     if len(text) <= MAX_TEXT // 2 or len(text.encode("utf-16-le")) <= 2 * MAX_TEXT:
         return text
     mark = f"…[cut: {len(text)} characters]"
-    room = 2 * (MAX_TEXT - len(mark))
-    return text.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + mark
+    space = 2 * (MAX_TEXT - len(mark))
+    return text.encode("utf-16-le")[:space].decode("utf-16-le", "ignore") + mark
 
 
 def _write_boolean(sheet: Worksheet, row: int, column: int, value: bool) -> None:  # a cell's value

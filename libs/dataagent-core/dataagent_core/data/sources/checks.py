@@ -112,7 +112,7 @@ def validate_location(new: NewSource) -> None:
 def validate_new_source(new: NewSource, *, has_place: bool = True) -> NewSource:
     """The description of a source with every value checked.
 
-    Without `has_place` nothing is said about where the data is: that stays as it was.
+    Without `has_place` the location of the data is not given and stays as it was.
 
     Raises:
         BadInput: a value does not do; the message says which.

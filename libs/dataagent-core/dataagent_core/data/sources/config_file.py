@@ -447,15 +447,15 @@ async def _changes(store: SourceStore, new: NewSource, present: Source) -> Sourc
     url = await _kept_url(store, present)
     is_place_same = (new.url, new.folder, new.files) == (url, present.folder, present.files)
     place = SourceChanges() if is_place_same else _place(new)
-    told = (new.description, new.time_zone, new.default_policy, new.limits, new.grants)
-    kept = (
+    wanted = (new.description, new.time_zone, new.default_policy, new.limits, new.grants)
+    stored = (
         present.description,
         present.time_zone,
         present.default_policy,
         present.limits,
         present.grants,
     )
-    if is_place_same and told == kept and present.is_from_config:
+    if is_place_same and wanted == stored and present.is_from_config:
         return None
     return SourceChanges(
         url=place.url,
@@ -472,7 +472,7 @@ async def _changes(store: SourceStore, new: NewSource, present: Source) -> Sourc
 async def _kept_url(store: SourceStore, present: Source) -> SecretStr | None:
     try:
         return await store.url_of(present.source_id)
-    except Misconfigured:  # kept under another key; the file has it in plain and wins
+    except Misconfigured:  # stored under another key; the file has it in plain text and wins
         return None
 
 

@@ -164,9 +164,9 @@ class PolicyStore:
         """Add a policy, or with `policy_id` replace that one.
 
         Raises:
-            BadInput: the name or the rules cannot be kept.
-            SourceNotFound: there is no such source.
-            NotFound: there is no policy of that id.
+            BadInput: the name or the rules cannot be stored.
+            SourceNotFound: it does not exist.
+            NotFound: the policy does not exist.
             Conflict: the configuration file defines that policy.
         """
         row = _row(source_id, name, rules)
@@ -198,8 +198,8 @@ class PolicyStore:
         """Make the source's configured policies these, by name; others stay. True if any changed.
 
         Raises:
-            BadInput: a name or rules cannot be kept.
-            SourceNotFound: there is no such source.
+            BadInput: a name or rules cannot be stored.
+            SourceNotFound: it does not exist.
         """
         wanted = {
             configured_id(source_id, name): _row(source_id, name, rules)
@@ -227,7 +227,7 @@ class PolicyStore:
             raise _no_source() from error
 
     async def _change(self, source_id: str, unit: Unit[T]) -> T:
-        """Change policies; in the same step the kept catalogue becomes what it may be now."""
+        """Change policies; in the same transaction the stored catalogue loses protected values."""
 
         def change(connection: Connection) -> tuple[T, bool]:
             lock_source(connection, source_id)
@@ -268,14 +268,14 @@ def _row(source_id: str, name: str, rules: Mapping[str, Any]) -> dict[str, Any]:
 def _replace_configured(
     connection: Connection, source_id: str, wanted: Mapping[str, dict[str, Any]]
 ) -> bool:
-    kept = {
+    stored = {
         row.policy_id: row
         for row in connection.execute(_OF_SOURCE, {"of_source": source_id})
         if row.policy_id.startswith(_FROM_CONFIG)
     }
-    gone = [key for key in kept if key not in wanted]
-    fresh = [key for key in wanted if key not in kept]
-    other = [key for key in wanted if key in kept and kept[key].rules != wanted[key]["rules"]]
+    gone = [key for key in stored if key not in wanted]
+    fresh = [key for key in wanted if key not in stored]
+    other = [key for key in wanted if key in stored and stored[key].rules != wanted[key]["rules"]]
     for key in gone:
         connection.execute(_DELETE_POLICY, {"wanted": key, "of_source": source_id})
     for key in fresh:

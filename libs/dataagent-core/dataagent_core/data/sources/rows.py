@@ -74,26 +74,26 @@ def display_address(new: NewSource) -> str:
 
 def source_from(row: Row[Any], grants: Iterable[Grant], config_file: str | None) -> Source:
     """The source a row stands for, to a process with this configuration file."""
-    kept = row.settings
-    defined_in = _config_file(kept)
+    stored = row.settings
+    defined_in = _config_file(stored)
     return Source(
         source_id=row.source_id,
         name=row.name,
         kind=row.kind,
-        description=kept["description"],
-        dialect=kept["dialect"],
+        description=stored["description"],
+        dialect=stored["dialect"],
         owner_id=row.owner_id,
-        is_sample=kept["is_sample"],
+        is_sample=stored["is_sample"],
         is_from_config=defined_in is not None and defined_in == config_file,
-        default_policy=kept["default_policy"],
-        time_zone=kept["time_zone"],
-        limits=QueryLimits(**kept["limits"]),
+        default_policy=stored["default_policy"],
+        time_zone=stored["time_zone"],
+        limits=QueryLimits(**stored["limits"]),
         grants=tuple(sorted(grants, key=lambda grant: (grant.subject_kind, grant.subject_id))),
-        has_credentials=kept["has_credentials"],
-        address=kept["address"],
-        folder=kept["folder"],
-        files=tuple(kept["files"]),
-        address_changed_at=datetime.fromisoformat(kept["address_changed_at"]),
+        has_credentials=stored["has_credentials"],
+        address=stored["address"],
+        folder=stored["folder"],
+        files=tuple(stored["files"]),
+        address_changed_at=datetime.fromisoformat(stored["address_changed_at"]),
         created_at=row.created_at,
         updated_at=row.updated_at,
         config_file=defined_in,
@@ -149,15 +149,15 @@ _UPDATE_CATALOGUE = (
 
 
 def lock_source(connection: Connection, source_id: str) -> None:
-    """Keep others from changing the source, its policies and its catalogue until the end."""
+    """Lock the source, its policies and its catalogue until the transaction ends."""
     connection.execute(_SELECT_SETTINGS.with_for_update(), {"wanted": source_id})
 
 
 def policies_of(connection: Connection, source_id: str) -> PolicySet:
-    """The policies of a source; if they cannot be read, such as let nothing be kept.
+    """The policies of a source; `CLOSED` if they cannot be read.
 
     Raises:
-        SourceNotFound: there is no such source.
+        SourceNotFound: it does not exist.
     """
     row = connection.execute(_SELECT_SETTINGS, {"wanted": source_id}).first()
     if row is None:
@@ -166,22 +166,24 @@ def policies_of(connection: Connection, source_id: str) -> PolicySet:
         rules = connection.execute(_SELECT_RULES, {"wanted": source_id}).scalars()
         policies = tuple(policy_from_dict(dict(one)) for one in rules)
     except (DataAgentError, TypeError, ValueError):
-        logger.warning("source %s has a policy that cannot be read: no values are kept", source_id)
+        logger.warning(
+            "source %s has a policy that cannot be read: no values are stored", source_id
+        )
         return CLOSED
     return PolicySet(policies, row.settings["default_policy"])
 
 
 def load_catalogue(connection: Connection, source_id: str) -> Catalogue | None:
-    """The catalogue as it was last kept; None if there is none that can be read."""
+    """The stored catalogue; None if none can be read."""
     row = connection.execute(_SELECT_CATALOGUE, {"wanted": source_id}).first()
     return None if row is None else _catalogue(row)
 
 
 def save_catalogue(connection: Connection, catalogue: Catalogue) -> Catalogue:
-    """Keep a catalogue in place of the one before, as far as its values may be kept: that one.
+    """Store a catalogue without protected values, and return it.
 
     Raises:
-        SourceNotFound: the source is gone.
+        SourceNotFound: the source was deleted.
     """
     lock_source(connection, catalogue.source_id)
     held = without_protected_values(catalogue, policies_of(connection, catalogue.source_id))
@@ -198,18 +200,18 @@ def save_catalogue(connection: Connection, catalogue: Catalogue) -> Catalogue:
 
 
 def remove_protected_values(connection: Connection, source_id: str) -> bool:
-    """Take out of the kept catalogue what may no longer be kept; whether there was any.
+    """Remove protected values from the stored catalogue; return whether it had any.
 
     Raises:
-        SourceNotFound: there is no such source.
+        SourceNotFound: it does not exist.
     """
     lock_source(connection, source_id)
     policies = policies_of(connection, source_id)
-    kept = load_catalogue(connection, source_id)
-    if kept is None:  # one that cannot be read may hold anything, and is of no use
+    stored = load_catalogue(connection, source_id)
+    if stored is None:  # one that cannot be read may hold anything, and is of no use
         return bool(connection.execute(_DELETE_CATALOGUE, {"wanted": source_id}).rowcount)
-    cleaned = without_protected_values(kept, policies)
-    if cleaned is kept:
+    cleaned = without_protected_values(stored, policies)
+    if cleaned is stored:
         return False
     connection.execute(_UPDATE_CATALOGUE, _values(cleaned))
     return True
@@ -247,27 +249,27 @@ def _catalogue(row: Row[Any]) -> Catalogue | None:
             refreshed_at=row.refreshed_at,
         )
     except (KeyError, TypeError, ValueError):
-        logger.exception("the kept catalogue of source %s cannot be read", row.source_id)
+        logger.exception("the stored catalogue of source %s cannot be read", row.source_id)
         return None
 
 
-def _table(kept: dict[str, Any]) -> Table:
+def _table(stored: dict[str, Any]) -> Table:
     changed: dict[str, Any] = {
-        "columns": tuple(_column(column) for column in kept["columns"]),
-        "primary_key": tuple(kept["primary_key"]),
-        "foreign_keys": tuple(_foreign_key(key) for key in kept["foreign_keys"]),
+        "columns": tuple(_column(column) for column in stored["columns"]),
+        "primary_key": tuple(stored["primary_key"]),
+        "foreign_keys": tuple(_foreign_key(key) for key in stored["foreign_keys"]),
     }
-    return Table(**{**kept, **changed})
+    return Table(**{**stored, **changed})
 
 
-def _column(kept: dict[str, Any]) -> Column:
-    samples: Any = tuple(kept["samples"])
-    return Column(**{**kept, "samples": samples})
+def _column(stored: dict[str, Any]) -> Column:
+    samples: Any = tuple(stored["samples"])
+    return Column(**{**stored, "samples": samples})
 
 
-def _foreign_key(kept: dict[str, Any]) -> ForeignKey:
+def _foreign_key(stored: dict[str, Any]) -> ForeignKey:
     return ForeignKey(
-        columns=tuple(kept["columns"]),
-        target_table=kept["target_table"],
-        target_columns=tuple(kept["target_columns"]),
+        columns=tuple(stored["columns"]),
+        target_table=stored["target_table"],
+        target_columns=tuple(stored["target_columns"]),
     )

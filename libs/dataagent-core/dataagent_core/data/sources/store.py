@@ -81,7 +81,7 @@ class TemporarySources:
         self._urls: dict[str, SecretStr] = {}
 
     def add(self, new: NewSource, *, owner_id: str) -> Source:
-        """Hold a source that was checked and whose name is free."""
+        """Add a source that was checked and has a free name."""
         moment, source_id = now(), f"{PREFIX}{uuid4().hex}"
         source = Source(
             source_id=source_id,
@@ -175,9 +175,9 @@ class SourceStore:
     # -- reading ----------------------------------------------------------------------------
 
     async def list(self) -> builtins.list[Source]:
-        """All sources by name, whoever may see them; those lent to this process too."""
-        kept = await self._db.read(lambda connection: _read_all(connection, self.config_file))
-        found = [*kept, *self.temporary.all()]
+        """All sources by name, for every reader, temporary ones included."""
+        stored = await self._db.read(lambda connection: _read_all(connection, self.config_file))
+        found = [*stored, *self.temporary.all()]
         return sorted(found, key=lambda source: source.name)  # databases collate each in their way
 
     async def get(self, source_id: str) -> Source | None:
@@ -192,7 +192,7 @@ class SourceStore:
         """The source of that id.
 
         Raises:
-            SourceNotFound: there is none.
+            SourceNotFound: it does not exist.
         """
         source = await self.get(source_id)
         if source is None:
@@ -207,7 +207,7 @@ class SourceStore:
         """One of the reader's sources, by id or name.
 
         Raises:
-            SourceNotFound: there is none, or it is not theirs to see.
+            SourceNotFound: it does not exist, or the reader may not see it.
         """
         for find in (self.get, self.by_name):
             source = await find(source_id_or_name)
@@ -219,7 +219,7 @@ class SourceStore:
         """The URL with its password, for opening the source; None if it is made of files.
 
         Raises:
-            SourceNotFound: there is no such source.
+            SourceNotFound: it does not exist.
             Misconfigured: the URL was entered under another key.
         """
         if self.temporary.find(source_id):
@@ -296,7 +296,7 @@ class SourceStore:
         `by_config` records that the configuration file defines it now.
 
         Raises:
-            SourceNotFound: there is no such source.
+            SourceNotFound: it does not exist.
             BadInput: a value does not do; the message says which.
             Conflict: the name is taken, or the configuration file defines the source.
         """
@@ -333,7 +333,7 @@ class SourceStore:
         """Say anew who may read a source.
 
         Raises:
-            SourceNotFound: there is no such source.
+            SourceNotFound: it does not exist.
             BadInput: a grant names no one.
             Conflict: the configuration file defines the source.
         """
@@ -343,15 +343,15 @@ class SourceStore:
         """Keep which dialect a source speaks, once it has been opened.
 
         Raises:
-            SourceNotFound: there is no such source.
+            SourceNotFound: it does not exist.
         """
         if self.temporary.find(source_id):
             self.temporary.note_dialect(source_id, dialect)
             return
 
         def unit(connection: Connection) -> None:
-            kept = {**_locked(connection, source_id).settings, "dialect": dialect}
-            connection.execute(_SET_SETTINGS, {"wanted": source_id, "new_settings": kept})
+            stored = {**_locked(connection, source_id).settings, "dialect": dialect}
+            connection.execute(_SET_SETTINGS, {"wanted": source_id, "new_settings": stored})
 
         await self._db.write(unit)
 
@@ -361,7 +361,7 @@ class SourceStore:
         That the sample was deleted is remembered: it does not come back by itself.
 
         Raises:
-            SourceNotFound: there is no such source.
+            SourceNotFound: it does not exist.
             Conflict: the configuration file defines the source.
         """
         if self.temporary.find(source_id):

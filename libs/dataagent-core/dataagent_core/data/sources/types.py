@@ -92,7 +92,7 @@ class Source:
     address_changed_at: datetime  # an engine opened or a catalogue built before is outdated
     created_at: datetime
     updated_at: datetime
-    is_temporary: bool = False  # lent to this process, and kept nowhere
+    is_temporary: bool = False  # of this process alone, not stored
     config_file: str | None = None  # the file that defined it; "" if it was not recorded
 
     @property
@@ -106,7 +106,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy as it is kept: what `rules` mean is the policy room's to say."""
+    """A policy as it is stored. `policy/rules.py` says what `rules` mean."""
 
     policy_id: str
     source_id: str

@@ -230,11 +230,13 @@ class FromClause:
         rest = [one for one in scope.flow[left:] if key(one.name) not in keys]
         if self._dialect.merges_columns_first:
             first = [StarColumn(name, None) for name in names]
-            kept = [one for one in segment if key(one.name) not in keys]
+            others = [one for one in segment if key(one.name) not in keys]
         else:
             first = []
-            kept = [StarColumn(one.name, None) if key(one.name) in keys else one for one in segment]
-        scope.flow = [*before, *first, *kept, *rest]
+            others = [
+                StarColumn(one.name, None) if key(one.name) in keys else one for one in segment
+            ]
+        scope.flow = [*before, *first, *others, *rest]
 
     def _same_case(self, name: str, ours: dict[str, str]) -> str:
         if self._dialect.column_key(name) in ours:
@@ -298,7 +300,7 @@ def _is_joined(node: exp.Expr) -> bool:
 
 
 def values_columns(node: exp.Values, dialect: Dialect) -> list[str]:
-    """What an engine calls the columns of VALUES that nobody named."""
+    """What an engine calls the columns of VALUES without names."""
     first = next(iter(node.expressions), None)
     count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     return dialect.values_columns(count)

@@ -44,7 +44,7 @@ def caseless_key(name: str) -> str:
 
 
 def single(found: Iterable[T]) -> T | None:
-    """The one element there is, or None."""
+    """The only element, or None."""
     listed = list(found)
     return listed[0] if len(listed) == 1 else None
 
@@ -245,7 +245,7 @@ class Scope:
 
 
 def parts(node: exp.Expr, name: str) -> list[exp.Expr]:
-    """The nodes under a name; none if there are none."""
+    """The nodes under a name; may be empty."""
     return cast(
         "list[exp.Expr]", node.args.get(name) or []
     )  # the parser types its parts as Any; these names hold lists of nodes

@@ -118,7 +118,7 @@ def _check_size(size: exp.Expr, name: str) -> None:
         return
     raise refusal(
         "too_large",
-        f"{name} is asked for a text of unbounded size.",
+        f"{name} would make a text of unbounded size.",
         hint=f"Give a plain number of at most {MAX_REPEAT:,}.",
     )
 
@@ -199,13 +199,6 @@ _OPTIONS: dict[type[exp.Expr], frozenset[str]] = {
     exp.TableSample: frozenset(["method", "percent", "rows", "size", "seed"]),
     exp.Star: frozenset(["except_", "replace", "rename"]),
 }
-_MORE_TYPES = frozenset(
-    (
-        *("box", "cidr", "circle", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "path"),
-        *("point", "polygon", "tsquery", "tsvector"),
-    )
-)
-"""Built-in types of PostgreSQL that the parser does not know."""
 _WRITES = (
     *(exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter),
     *(exp.Copy, exp.TruncateTable, exp.Into),
@@ -258,7 +251,7 @@ def check_plain_words(node: exp.Expr) -> None:
             )
 
 
-def check_node(node: exp.Expr) -> None:
+def check_node(node: exp.Expr, dialect: Dialect) -> None:
     """Raise `QueryRefused` unless the node, and each option it uses, is on the list."""
     kind = type(node)
     if kind not in NODES:
@@ -273,7 +266,7 @@ def check_node(node: exp.Expr) -> None:
     if kind is exp.Table and node.args.get("indexed") is False:
         raise _option_refused("indexed", kind)
     if kind is exp.DataType:
-        _check_type(node)
+        _check_type(node, dialect)
     if kind is exp.TableSample:
         _check_sample(node)
 
@@ -316,18 +309,18 @@ def _node_refusal(node: exp.Expr) -> Exception:
 def _option_refused(option: str, kind: type[exp.Expr]) -> Exception:
     what = _NAMES.get(option, f"{kind.__name__} with {option}")
     if option == "into":
-        hint = "Results are kept for you; leave INTO out."
+        hint = "Results are stored for you; leave INTO out."
         return refusal("statement_writes", f"{what} writes.", hint=hint)
     if option == "locks":
         return refusal("locking", f"The query takes {what}.", hint="Leave the lock out.")
     return refusal("node_not_allowed", f"The query uses {what}.", hint=f"Leave it out. {_PLAIN}")
 
 
-def _check_type(node: exp.Expr) -> None:
+def _check_type(node: exp.Expr, dialect: Dialect) -> None:
     if node.this != exp.DType.USERDEFINED:
         return
     kind = node.args.get("kind")
-    if not isinstance(kind, exp.Identifier) or kind.name.lower() not in _MORE_TYPES:
+    if not isinstance(kind, exp.Identifier) or kind.name.lower() not in dialect.extra_types:
         raise _type_refused(node)
 
 
@@ -437,7 +430,7 @@ def _check(node: exp.Expr, dialect: Dialect) -> None:
         check_function(node, dialect)
         _unit_is_a_word(node, dialect)
         return
-    check_node(node)
+    check_node(node, dialect)
     if isinstance(node, exp.Table):
         _check_table(node, dialect)
     elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):

@@ -195,7 +195,7 @@ def _insertions(statement: ParsedStatement) -> tuple[dict[int, str], dict[int, s
 
     An output without a name gets the one that its author sees: most engines call it as it is
     written, and would show the sub-query of a policy. PostgreSQL does not, but it chooses among
-    functions of one name by their arguments, wherever they are: one that somebody put into another
+    functions of one name by their arguments, wherever they are: one that a user put into another
     schema could be preferred to the built-in one that was checked.
     """
     dialect = statement.dialect

@@ -65,10 +65,10 @@ def _parser_class(dialect: Dialect) -> type[Parser]:
     base = Grammar.get_or_raise(dialect.name).parser_class
     special = _SPECIAL | dialect.special_functions
     parsers: Mapping[str, Any] = getattr(base, "FUNCTION_PARSERS")  # noqa: B009 untyped there
-    kept = {name: parsers[name] for name in special if name in parsers}
+    parsers_to_keep = {name: parsers[name] for name in special if name in parsers}
     own: dict[str, Any] = {
         "FUNCTIONS": {},
-        "FUNCTION_PARSERS": kept,
+        "FUNCTION_PARSERS": parsers_to_keep,
         "ARRAY_CONSTRUCTORS": {"ARRAY": exp.Array},  # `list(x)[1]` is a call and an index
     }
     for table in _OPERATOR_TABLES:

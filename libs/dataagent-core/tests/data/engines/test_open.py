@@ -46,7 +46,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
 
 
 def test_an_unknown_kind_of_database_is_refused_with_those_there_are() -> None:
-    with pytest.raises(Misconfigured, match="'oracle' source cannot be kept from writing"):
+    with pytest.raises(Misconfigured, match="'oracle' source cannot be protected from writes"):
         open_engine("oracle://user@host/db")
     allowed = EngineOptions(is_unprotected_allowed=True)
     with pytest.raises(Misconfigured, match="No dialect 'nonesuch'"):

@@ -116,7 +116,7 @@ async def test_who_asks_for_the_sum_gets_it_once_and_the_catalogue_says_why(
     (folder / "sales.xlsx").write_bytes(xlsx({"S": [HEADER, *DATA, ["合计", None, 6, 35.75]]}))
     source = await service.register(NewSource("files", folder=str(folder), grants=(EVERYONE,)))
     answered = await service.query(source, 'SELECT SUM("金额") AS t FROM sales', asked)
-    assert answered.kept.preview_rows == (("35.75",),)
+    assert answered.result.preview_rows == (("35.75",),)
     state = await service.catalogue_state(source, asked.reader)
     assert state.left_out == (
         "'sales.xlsx', table sales: 1 row that sums up others, no data: “合计 · 6 · 35.75”.",
