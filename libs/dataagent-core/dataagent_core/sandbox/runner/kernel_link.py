@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import kernel, processes, wake, walls
+from . import kernel, processes, walls
 from .limits import RunLimits
 
 _LENGTH = struct.Struct(">I")
@@ -169,7 +169,7 @@ def _become_kernel(channel: socket.socket, limits: RunLimits) -> None:
     """Never returns."""
     try:
         os.setsid()
-        wake.forget()
+        processes.restore_signals()
         nothing = os.open(os.devnull, os.O_RDWR)
         for place in (0, 1, 2):
             os.dup2(nothing, place)

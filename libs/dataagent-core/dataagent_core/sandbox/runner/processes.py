@@ -177,3 +177,33 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except ProcessLookupError:  # it has ended by itself
         return
+
+
+class ChildSignal:
+    """A descriptor that becomes readable when a child has ended. One per process."""
+
+    def __init__(self) -> None:
+        self._readable, writable = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def fileno(self) -> int:
+        """Return the descriptor to poll."""
+        return self._readable
+
+    def clear(self) -> None:
+        """Make it unreadable until the next child ends."""
+        try:
+            while os.read(self._readable, 4096):
+                continue
+        except BlockingIOError:
+            return
+
+
+def restore_signals() -> None:
+    """Handle signals as in a fresh process; for a forked child."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -19,13 +19,12 @@ from typing import Any, NoReturn
 from . import processes
 from .frames import BadFrame, Frame, items, unpack_files
 from .home import Home
-from .job import Job, JobOutcome, Output
+from .job import CellSource, CommandSource, Job, JobOutcome, Output, WallsBroken
 from .kernel_link import KernelLink, KernelLost
 from .limits import RunLimits, limits_from
 from .link import LinkClosed, SupervisorLink
-from .sources import CellSource, CommandSource, WallsBroken
+from .processes import ChildSignal
 from .tree import PlainFile, TreeEntry
-from .wake import Wake
 
 HomeMaker = Callable[[RunLimits, str | None], Home]
 
@@ -72,17 +71,17 @@ class RunnerSession:
         self._link = link
         self._make_home = make_home
         self._has_own_users = has_own_users
-        self._wake = Wake()
+        self._child_signal = ChildSignal()
         self._bound: tuple[RunLimits, Home] | None = None
         self._kernel: KernelLink | None = None
         self._has_lost_state = False
 
     def reap_until_request(self) -> None:
         """Wait for the supervisor's next word, and bury who dies meanwhile."""
-        watched = [self._link.fileno(), self._wake.fileno()]
+        watched = [self._link.fileno(), self._child_signal.fileno()]
         while not self._link.has_waiting:
             readable = select.select(watched, [], [])[0]
-            self._wake.clear()
+            self._child_signal.clear()
             processes.reap()
             if self._link.fileno() in readable:
                 return
@@ -182,7 +181,7 @@ class RunnerSession:
         if self._kernel is not None:
             try:
                 started = self._kernel.submit(code, stdout, stderr)
-                return CellSource(self._kernel, self._wake, started)
+                return CellSource(self._kernel, self._child_signal, started)
             except KernelLost:
                 self._drop_kernel()
                 self._has_lost_state = True
@@ -192,13 +191,13 @@ class RunnerSession:
         except KernelLost as error:
             self._drop_kernel()
             raise WallsBroken("The walls around the code could not be built.") from error
-        return CellSource(self._kernel, self._wake, started)
+        return CellSource(self._kernel, self._child_signal, started)
 
     def _shell(self, frame: Frame) -> Response:
         limits, _ = self._place()
 
         def start(stdout: int, stderr: int) -> CommandSource:
-            return CommandSource(frame.body, self._wake, limits, stdout, stderr)
+            return CommandSource(frame.body, self._child_signal, limits, stdout, stderr)
 
         return self._run(frame, start)
 

@@ -7,6 +7,8 @@ its control socket carries the socket of a new session, which a fork of this pro
 from __future__ import annotations
 
 import array
+import ctypes
+import gc
 import importlib
 import io
 import json
@@ -17,9 +19,10 @@ import signal
 import socket
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from . import home, memory, processes, session, system, walls
+from . import home, processes, session, system, walls
 from .frames import Frame
 from .link import LinkClosed, SupervisorLink
 
@@ -54,6 +57,13 @@ _ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 _FONTS = ("WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Noto Sans CJK SC", "Noto Sans CJK JP")
+_POOL = 16384
+"""Python takes memory from pools of this size, each for objects of one size: 16, 32, ... 512."""
+
+_LARGEST_HOLE, _SMALLEST_HOLE = 1 << 16, 1 << 9
+_DONTNEED = 4
+
+_fillers: list[list[object]] = []
 
 
 def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
@@ -74,7 +84,7 @@ def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"The runner has {threads} threads; it must have one to be forked.")
-    memory.prepare_for_fork()
+    _prepare_for_fork()
     return missing
 
 
@@ -115,6 +125,76 @@ def _warm_pandas() -> None:
     table.groupby("b")["a"].sum().to_string()
     table.to_csv(io.StringIO())
     table.describe()
+
+
+def _prepare_for_fork() -> None:
+    """Leave nothing to tidy up, no holes, and no pages that forks do not have from us anyway."""
+    gc.collect()
+    # each entry that a fork replaced would write to the name it was for
+    sys._clear_type_cache()  # pyright: ignore[reportPrivateUsage] documented for our use
+    library = ctypes.CDLL(None)
+    library.malloc_trim(0)
+    _fill_pools()
+    _fill_heap(library)
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
+    _forget_files(library)
+
+
+def _fill_pools() -> None:
+    """Have the next objects lie together in pools of their own, not in holes all over."""
+    for size in range(16, 513, 16):
+        batch = _objects(size)
+        while len({id(found) // _POOL for found in batch}) > 3:
+            _fillers.append(batch)
+            batch = _objects(size)
+
+
+def _objects(size: int) -> list[object]:
+    """As many objects of a size as a pool holds."""
+    numbers = range(_POOL // size)
+    if size == 16:
+        return [object() for _ in numbers]
+    if size == 32:
+        return [float(number) for number in numbers]
+    return [bytes(size - 33) for _ in numbers]
+
+
+def _fill_heap(library: ctypes.CDLL) -> None:
+    """Likewise for what is larger: from the largest holes of the heap to the smallest."""
+    allocate: Any = library.malloc  # Any: a foreign function, likewise below
+    allocate.argtypes, allocate.restype = [ctypes.c_size_t], ctypes.c_void_p
+    free: Any = library.free
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    end: Any = library.sbrk
+    end.argtypes, end.restype = [ctypes.c_ssize_t], ctypes.c_void_p
+    limit, size = end(0), _LARGEST_HOLE
+    while size >= _SMALLEST_HOLE:
+        place = allocate(size)
+        if place is None or place + size > limit:  # no hole: beyond what was the heap
+            free(place)
+            size = size * 7 // 8
+
+
+def _forget_files(library: ctypes.CDLL) -> None:
+    """Give back the pages of programs that only imports needed; who needs one again is given it."""
+    advise: Any = library.madvise
+    advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    for start, end in _unchanged_files():
+        advise(start, end - start, _DONTNEED)
+
+
+def _unchanged_files() -> Iterator[tuple[int, int]]:
+    """Where files are mapped of which nothing was written to."""
+    start = end = 0
+    with open("/proc/self/smaps") as file:
+        for words in map(str.split, file):
+            if "-" in words[0] and not words[0].endswith(":"):
+                first, _, last = words[0].partition("-")
+                is_file = len(words) > 5 and words[5].startswith("/") and "w" not in words[1]
+                start, end = (int(first, 16), int(last, 16)) if is_file else (0, 0)
+            elif start and words[:2] == ["Anonymous:", "0"]:
+                yield start, end
 
 
 def serve(control: socket.socket) -> NoReturn:
