@@ -56,7 +56,7 @@ def _decode(content: bytes, charset: str | None) -> str:
         name = (named or "").lower()
         try:
             return content.decode(_WIDER.get(name, name), errors="replace")
-        except LookupError:  # nothing was named, or a charset nobody knows
+        except LookupError:  # no charset is stated, or an unknown one
             continue
     return content.decode(errors="replace")
 
@@ -115,7 +115,7 @@ class _Converter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass]
 
 
 def _without_runs_of_blank_lines(lines: list[str]) -> list[str]:
-    kept = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
-    while kept and not kept[0]:
-        kept.pop(0)
-    return kept
+    result = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
+    while result and not result[0]:
+        result.pop(0)
+    return result

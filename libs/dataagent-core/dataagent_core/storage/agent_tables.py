@@ -85,7 +85,7 @@ agent_tools = Table(
 versions = Table(
     "versions",
     metadata,
-    # of what processes keep in memory: whoever changes it counts up, and holds the row meanwhile
+    # of what processes cache: a writer locks the row and increments the number
     Column("name", id_type(), primary_key=True),
     Column("number", BigInteger, nullable=False),
     **MYSQL,

@@ -62,7 +62,9 @@ class Database(ABC):
     """An open database. Close it."""
 
     url: URL
-    on_commit: Callable[[float], None] | None = None  # told each transaction's seconds, anywhere
+    on_commit: Callable[[float], None] | None = (
+        None  # called with each transaction's seconds, in any thread
+    )
     can_settle: bool = False  # whether `settle` makes durable what was committed without it
     _writable_until: float = 0.0
 

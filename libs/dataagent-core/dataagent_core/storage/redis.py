@@ -106,7 +106,7 @@ class _CheckedConnection(AbstractConnection):
     """A connection that reports to its pool if it was closed while idle.
 
     The pool asks before it hands a connection out, and then connects anew; but the client's own
-    sees no reset, and with notices of maintenance it is not asked at all. After Redis was away
+    sees no reset, and with notices of maintenance it is not asked at all. After an outage of Redis
     every connection would cost a caller an error.
     """
 

@@ -90,7 +90,7 @@ class _Syncer:
     """Syncs committed units to disk, several with one `fsync`, beside the writer.
 
     What `synchronous=FULL` does inside each commit, done after it: a unit that must outlive the
-    machine is acknowledged once the log is on the disk, and nobody else waits for that.
+    machine is acknowledged once the log is on the disk, and others do not wait for that.
     """
 
     def __init__(self, log: Path) -> None:

@@ -12,7 +12,7 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 
 DEFAULT: Final = "default"
-"""The user where nobody says for whom it is."""
+"""The user of a graph without a run."""
 
 
 def run_context() -> RunContext:

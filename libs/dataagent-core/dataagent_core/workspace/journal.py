@@ -192,7 +192,7 @@ class Journal:
         return sorted(_folders(self._root / _name(session_id)), reverse=True)
 
     def _recent(self) -> dict[tuple[str, str], JournalTurn]:
-        """Return the cached turn of a run: only a few runs are active at once."""
+        """Return the open turns but the oldest: only a few runs are active at once."""
         return dict(list(self._open.items())[:15])
 
     def _make_room(self) -> None:

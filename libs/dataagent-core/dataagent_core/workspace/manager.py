@@ -38,7 +38,7 @@ from dataagent_core.workspace.workers import FileWorkers
 logger = logging.getLogger(__name__)
 DEFAULT_QUOTA = 1024**3
 MAX_MEMORY_BYTES = 256 * 1024
-"""How large one memory may be, whoever writes it: its owner must be able to see it whole."""
+"""The size limit of a memory: its owner must be able to see it whole."""
 _SOON_SECONDS = 1.0
 _LAST_SECONDS = 5.0
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")

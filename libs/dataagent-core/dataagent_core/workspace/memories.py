@@ -211,7 +211,7 @@ def _empty(folder: Path) -> int:
 def _erase_if_unused(folder: Path, unused_since: float) -> int | None:
     """Remove an unused folder, and return the bytes freed, or None if it stays.
 
-    It is taken out of the way before the last look, so that whoever comes meanwhile begins anew.
+    It is moved aside before the last check, so that a run that starts meanwhile begins anew.
     """
     if _used_at(folder) >= unused_since:
         return None

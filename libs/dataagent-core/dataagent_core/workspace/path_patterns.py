@@ -48,7 +48,7 @@ _CLASSES: Final = {
 }
 
 Spend = Callable[[int], None]
-"""Is told how many names were compared with how many segments."""
+"""Called with the number of comparisons of names and segments."""
 
 
 class PathPattern:

@@ -157,7 +157,7 @@ class Undo:
         The turn before it is then the last one.
 
         Raises:
-            Conflict: somebody else has changed one of the files since; nothing was touched.
+            Conflict: someone else has changed one of the files since; nothing was changed.
             ToolFailed: a file could not be written.
         """
         if self._journal is None:

@@ -70,7 +70,7 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
             try:
                 await asyncio.wait([task])
             except asyncio.CancelledError:
-                continue  # asked again; the answer is the same: after this write
+                continue  # cancelled again: it still takes effect after this write
         if not task.cancelled() and task.exception() is not None:
             logger.warning("cancelled work failed as well", exc_info=task.exception())
         raise

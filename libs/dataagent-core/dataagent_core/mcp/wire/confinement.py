@@ -91,7 +91,7 @@ _INSIDE_USER = "1000"
 
 _EMPTY = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 they are hidden, not used
 _PERSONAL = (".ssh", ".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", ".deepagents")
-"""Below the home of whoever runs us: where people and programs keep credentials."""
+"""Below our user's home: where people and programs store credentials."""
 _NAMES = ("/etc/resolv.conf", "/etc/hosts")
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
 _SECRET_FOLDERS = ("/etc/ssl/private", "/etc/ssh", "/etc/sudoers.d")

@@ -1,7 +1,10 @@
 """The process all sessions are forked from: imports once what code usually needs.
 
 It runs no user code, holds no secret, has no environment and exactly one thread. Each request on
-its control socket carries the socket of a new session, which a fork of this process then serves.
+its control socket carries the socket of a new session, which a fork of this process then serves. A
+fork shares every page with its parent until one of them writes to it, and Python writes often: to
+reference counts, and to the first hole a new object fits into. `_prepare_for_fork` reduces that
+once, before the first fork.
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ _fillers: list[list[object]] = []
 
 
 def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
-    """Import everything and get ready to be forked; the names that are missing.
+    """Import everything and prepare to be forked; return the names of missing modules.
 
     Raises:
         RuntimeError: something started a thread, which no fork would have.
@@ -97,7 +100,7 @@ def _imported(name: str) -> bool:
 
 
 def _warm_matplotlib() -> None:
-    """Fonts that know Chinese, and one picture, so that nobody waits for the first."""
+    """Choose fonts with Chinese characters and draw once, so that no session waits for it."""
     matplotlib: Any = sys.modules["matplotlib"]  # Any: not known to be installed
     fonts: Any = importlib.import_module("matplotlib.font_manager")
     known = {font.name for font in fonts.fontManager.ttflist}
@@ -128,7 +131,7 @@ def _warm_pandas() -> None:
 
 
 def _prepare_for_fork() -> None:
-    """Leave nothing to tidy up, no holes, and no pages that forks do not have from us anyway."""
+    """Collect garbage, fill the holes of the heap, and release pages that forks do not need."""
     gc.collect()
     # each entry that a fork replaced would write to the name it was for
     sys._clear_type_cache()  # pyright: ignore[reportPrivateUsage] documented for our use
@@ -142,7 +145,7 @@ def _prepare_for_fork() -> None:
 
 
 def _fill_pools() -> None:
-    """Have the next objects lie together in pools of their own, not in holes all over."""
+    """Make the next objects share pools of their own instead of filling holes everywhere."""
     for size in range(16, 513, 16):
         batch = _objects(size)
         while len({id(found) // _POOL for found in batch}) > 3:
@@ -151,7 +154,7 @@ def _fill_pools() -> None:
 
 
 def _objects(size: int) -> list[object]:
-    """As many objects of a size as a pool holds."""
+    """Return as many objects of a size as a pool holds."""
     numbers = range(_POOL // size)
     if size == 16:
         return [object() for _ in numbers]
@@ -161,7 +164,7 @@ def _objects(size: int) -> list[object]:
 
 
 def _fill_heap(library: ctypes.CDLL) -> None:
-    """Likewise for what is larger: from the largest holes of the heap to the smallest."""
+    """Fill the holes of the C heap, from the largest to the smallest."""
     allocate: Any = library.malloc  # Any: a foreign function, likewise below
     allocate.argtypes, allocate.restype = [ctypes.c_size_t], ctypes.c_void_p
     free: Any = library.free
@@ -177,7 +180,7 @@ def _fill_heap(library: ctypes.CDLL) -> None:
 
 
 def _forget_files(library: ctypes.CDLL) -> None:
-    """Give back the pages of programs that only imports needed; who needs one again is given it."""
+    """Release the pages of files that only imports needed; they are read again on demand."""
     advise: Any = library.madvise
     advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     for start, end in _unchanged_files():
@@ -185,7 +188,7 @@ def _forget_files(library: ctypes.CDLL) -> None:
 
 
 def _unchanged_files() -> Iterator[tuple[int, int]]:
-    """Where files are mapped of which nothing was written to."""
+    """Yield the ranges of mapped files that nothing was written to."""
     start = end = 0
     with open("/proc/self/smaps") as file:
         for words in map(str.split, file):
@@ -198,7 +201,7 @@ def _unchanged_files() -> Iterator[tuple[int, int]]:
 
 
 def serve(control: socket.socket) -> NoReturn:
-    """Fork a session for every socket that comes; end when the supervisor does."""
+    """Fork a session for every socket received; exit when the supervisor does."""
     session.ignore_terminal_signals()
     missing = prepare()
     system.set_dumpable(False)
@@ -219,7 +222,7 @@ def serve(control: socket.socket) -> NoReturn:
 
 
 def _descriptors(control: socket.socket) -> list[int] | None:
-    """The sockets of new sessions; None when the supervisor is gone."""
+    """Return the sockets of new sessions; None when the supervisor is gone."""
     received = array.array("i")
     space = socket.CMSG_SPACE(received.itemsize)
     try:
@@ -239,7 +242,7 @@ def _reply(control: socket.socket, message: dict[str, Any]) -> None:
 
 
 def _become_session(number: int) -> NoReturn:
-    """Get namespaces, fork their first process, and have it serve. Never returns."""
+    """Enter namespaces, fork their first process, and serve in it. Never returns."""
     link = SupervisorLink(number, number)
     try:
         home.unshare_namespaces()
