@@ -35,14 +35,14 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await asyncio.Event().wait()
 
 
-async def test_nobody_there_is_an_error() -> None:
+async def test_a_refused_connection_is_an_error() -> None:
     async with peer(silent) as port:
         pass
     with pytest.raises(httpcore2.ConnectError):
         await open_tcp_stream("127.0.0.1", port, 5, ())
 
 
-async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_long() -> None:
+async def test_a_silent_peer_times_out_reads_and_writes() -> None:
     async with to(silent) as stream:
         with pytest.raises(httpcore2.ReadTimeout):
             await stream.read(100, timeout=0.05)
@@ -50,7 +50,7 @@ async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_l
             await stream.write(b"x" * MUCH, timeout=0.05)
 
 
-async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
+async def test_a_closed_connection_is_noticed_before_a_read() -> None:
     """So that an idle connection is not taken for a request that nobody would answer."""
     goes = asyncio.Event()
 
@@ -69,7 +69,7 @@ async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
             await stream.write(b"x", timeout=WAIT_SECONDS)
 
 
-async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
+async def test_a_broken_connection_is_a_read_error() -> None:
     async def break_off(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         socket = writer.get_extra_info("socket")
         socket.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))  # a reset instead of a goodbye
@@ -80,7 +80,7 @@ async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
             await stream.read(100, timeout=WAIT_SECONDS)
 
 
-async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
+async def test_unread_data_waits_at_the_peer_and_arrives_whole() -> None:
     sent = asyncio.Event()
 
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
