@@ -153,7 +153,7 @@ class CatalogueTool:
     def asks_first(self) -> bool:
         """Whether a call needs approval.
 
-        A server's word alone does not lift that: somebody has to have approved the definition.
+        The server's hint counts only once its definition has been approved.
         """
         return not (self.says_read_only and self.approved_by is not None)
 

@@ -230,7 +230,7 @@ class UncommittedChanges:
         pending = self._pending[path]
         now, _ = _stamp(self.workspace / path)
         if pending.change.kind == "deleted" and now is None:
-            return False  # somebody else has deleted it
+            return False  # it has been deleted meanwhile
         return now != pending.before
 
 

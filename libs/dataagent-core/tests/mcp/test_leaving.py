@@ -1,4 +1,4 @@
-"""How callers leave a call: with a failure, or cancelled, and never held up by a server."""
+"""Callers leave a call with a failure or cancelled, and are never blocked by a server."""
 
 from __future__ import annotations
 

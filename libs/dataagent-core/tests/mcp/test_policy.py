@@ -1,4 +1,4 @@
-"""Nobody starts a program or reaches a host that this installation does not let them."""
+"""Programs and hosts that the installation does not allow are refused."""
 
 from __future__ import annotations
 

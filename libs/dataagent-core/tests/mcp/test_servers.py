@@ -1,4 +1,4 @@
-"""Servers are kept for whom they are, with secrets nobody can read back."""
+"""Servers are stored by owner, with secrets that cannot be read back."""
 
 from __future__ import annotations
 

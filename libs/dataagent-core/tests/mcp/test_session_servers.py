@@ -42,7 +42,7 @@ async def change(shop: Shop, spec: ServerSpec, **changes: Any) -> None:
 
 
 async def rest(database: Database, session_id: str) -> None:
-    """As if nobody had used the session for a while."""
+    """As if the session had been idle."""
     long_ago = datetime.now(UTC) - LATER
 
     def unit(connection: Any) -> None:

@@ -219,7 +219,7 @@ def _is_world_executable(command: str) -> bool:
     """Whether any user may run the program and its interpreter."""
     found = shutil.which(command)
     if found is None:
-        return True  # nobody can
+        return True  # no one can
     path = Path(os.path.realpath(found))
     is_open = _is_accessible([path, *path.parents, *Path(os.path.abspath(found)).parents])
     by = _interpreter(path) if is_open else None

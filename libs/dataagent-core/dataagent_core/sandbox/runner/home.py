@@ -159,7 +159,7 @@ def mount_home(limits: RunLimits, place: str | None) -> Home:
         _bind(f"{_UPPER}/upper", WORKSPACE)
     _bind(f"{_UPPER}/tmp", "/tmp")  # noqa: S108 - the session's own
     _bind(f"{_UPPER}/shm", "/dev/shm")  # noqa: S108
-    if os.path.isdir(WORKSPACES):  # nobody sees the others' workspaces
+    if os.path.isdir(WORKSPACES):  # hide the others' workspaces
         system.mount("tmpfs", WORKSPACES, "tmpfs", _PLAIN | system.MS_RDONLY, "size=4k,nr_inodes=1")
     system.unmount(_UPPER)
     workspace = _open(WORKSPACE)
@@ -192,7 +192,7 @@ def _forget_names() -> None:
     """Make an overlay look names up anew.
 
     It remembers what a name stood for, and that it stood for nothing, whatever happens below it
-    since. Mounting it once more, as it is, makes it forget all names nobody has open.
+    since. Mounting it again makes it forget all names that are not open.
     """
     system.mount("none", WORKSPACE, flags=_PLAIN | system.MS_REMOUNT)
 

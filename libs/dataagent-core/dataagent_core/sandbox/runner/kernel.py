@@ -160,7 +160,7 @@ def _close_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # the user closed it, or nobody reads any more
+        except (OSError, ValueError):  # the user closed it, or its reader is gone
             continue
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)

@@ -1,4 +1,4 @@
-"""Where a session may go, through what, and with whose headers."""
+"""Which hosts a session reaches, through which proxy, with whose headers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_an_address_that_is_not_allowed_is_never_dialled(transport: str) -
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None:
-    """A name nobody else knows leads where the check said; its second answer leads nowhere."""
+    """A name leads where the check resolved it; a second answer leads nowhere."""
     async with RawServer() as server:
         names = Names("127.0.0.1", "127.0.0.1", "127.0.0.1", "169.254.169.254")
         hosts = HostPolicy([f"inside.test:{server.port}"], lookup=names)

@@ -1,4 +1,4 @@
-"""One TCP connection, by itself: what is waited for, and what ends it."""
+"""One TCP connection: its timeouts, its end and its back-pressure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MUCH = 32 * 1024 * 1024
 
 @asynccontextmanager
 async def to(serve: Serve) -> AsyncGenerator[TcpStream]:
-    """A connection to somebody."""
+    """A connection to a peer."""
     async with peer(serve) as port:
         stream = await open_tcp_stream("127.0.0.1", port, 5, ())
         try:
@@ -51,7 +51,7 @@ async def test_a_silent_peer_times_out_reads_and_writes() -> None:
 
 
 async def test_a_closed_connection_is_noticed_before_a_read() -> None:
-    """So that an idle connection is not taken for a request that nobody would answer."""
+    """So that an idle connection is not reused for a request."""
     goes = asyncio.Event()
 
     async def leave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,7 +63,7 @@ async def test_a_closed_connection_is_noticed_before_a_read() -> None:
         goes.set()
         await until(lambda: stream.get_extra_info("is_readable"))
         assert await stream.read(100, timeout=WAIT_SECONDS) == b""
-        # no door tells
+        # no public attribute says so
         await until(lambda: stream._protocol.is_over)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(httpcore2.WriteError):
             await stream.write(b"x", timeout=WAIT_SECONDS)
@@ -89,7 +89,7 @@ async def test_unread_data_waits_at_the_peer_and_arrives_whole() -> None:
         sent.set()
 
     async with to(flood) as stream:
-        # no door tells
+        # no public attribute says so
         await until(lambda: stream._protocol._is_paused)  # pyright: ignore[reportPrivateUsage]
         assert not sent.is_set()
         size = 0
