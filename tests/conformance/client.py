@@ -149,15 +149,15 @@ async def play(hub: McpHub, order: dict[str, str]) -> str:
 
 @asynccontextmanager
 async def playing(socket: Path) -> AsyncGenerator[None]:
-    """Play what is knocked for at the socket."""
+    """Play the scenarios that are requested at the socket."""
     async with open_hub() as hub:
 
-        async def knocked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def serve_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             problem = await play(hub, json.loads(await reader.readline()))
             writer.write(problem.encode())
             await writer.drain()
             writer.close()
 
-        server = await asyncio.start_unix_server(knocked, socket)
+        server = await asyncio.start_unix_server(serve_request, socket)
         async with server:
             yield

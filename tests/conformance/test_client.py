@@ -22,7 +22,7 @@ from tests.conformance.suite import HERE, REVISIONS, run_requirements
 pytestmark = pytest.mark.slow
 
 MORE_TRIES = 4  # the suite bounds how late a client may reconnect; a machine may be slower
-KNOCK = [sys.executable, "-I", "-S", str(HERE / "knock.py")]
+LAUNCHER = [sys.executable, "-I", "-S", str(HERE / "scenario_launcher.py")]
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -30,8 +30,8 @@ async def test_the_hub_passes_everything_the_revision_asks_but_logins(
     revision: str, tmp_path: Path
 ) -> None:
     baseline = HERE / f"client.{revision}.yml"
-    socket = tmp_path / "knock"
-    command = shlex.join([*KNOCK, str(socket)])
+    socket = tmp_path / "scenarios"
+    command = shlex.join([*LAUNCHER, str(socket)])
     async with playing(socket):
         run = partial(run_requirements, "client", revision, baseline, "--command", command)
         report = await asyncio.to_thread(run)

@@ -1,7 +1,7 @@
-"""Which reader a document needs: by its bytes, then by its name. Unpacks nothing.
+"""Determines the kind of a document from its bytes, then from its name.
 
-An archive is judged by its directory before anyone opens it. A name that says one thing over bytes
-that say another is decided by the bytes, and said. Above: `worker.py`.
+Nothing is unpacked: an archive is judged by its directory before it is opened. If the name
+contradicts the bytes, the bytes decide, and a note says so.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 
 
 def kind_of(content: bytes, output: DocumentOutput) -> Kind:
-    """The kind of a document; an archive was looked through.
+    """Return the kind of a document; an archive's directory is checked.
 
     Raises:
         BadFile: it cannot be read as text, is encrypted, or broken.
@@ -120,7 +120,7 @@ def _office_kind(content: bytes, output: DocumentOutput) -> Kind:
 
 
 def _archive_names(content: bytes, output: DocumentOutput) -> set[str]:
-    """The names in an archive that is no bomb."""
+    """Return the names in an archive that is not a decompression bomb."""
     if content.count(_DIRECTORY_ENTRY) > MAX_ENTRIES:  # before anyone makes objects of them
         raise LimitReached(f"'{output.name}' has more than {MAX_ENTRIES:,} parts. Split it.")
     limits = output.limits
@@ -135,7 +135,7 @@ def _archive_names(content: bytes, output: DocumentOutput) -> set[str]:
 
 
 def _old_kind(content: bytes, named: Kind | None, output: DocumentOutput) -> Kind:
-    """By the names of the streams inside, which are UTF-16."""
+    """Return the kind by the names of the streams inside, which are UTF-16."""
     if "EncryptedPackage".encode("utf-16-le") in content:
         raise BadFile(f"'{output.name}' is encrypted. Save it without a password.")
     streams: dict[str, Kind] = {
@@ -155,5 +155,5 @@ def _old_kind(content: bytes, named: Kind | None, output: DocumentOutput) -> Kin
 
 
 def open_content(content: bytes) -> BinaryIO:
-    """The content as a file."""
+    """Return the content as a file object."""
     return io.BytesIO(content)

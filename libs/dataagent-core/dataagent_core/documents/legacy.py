@@ -1,9 +1,8 @@
-"""Word documents and slides of the old binary formats, through a converter of the machine's.
+"""Reads the old binary formats of Word and PowerPoint through a converter installed on the machine.
 
-Runs in the reading process, whose limits hold for the converter too. Which one is used: the first
-small text extractor that finds text, else LibreOffice. Each reads files that another cannot:
-antiword refuses very short ones, catppt sees no text in boxes. Without any the error says what to
-install.
+Runs in the reading process, whose limits apply to the converter too. The first small text extractor
+that finds text is used, else LibreOffice. Each reads files that another cannot: antiword refuses
+very short ones, catppt ignores text boxes. Without a converter the error says what to install.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ OldKind = Literal["old_word", "old_slides"]
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """A program that writes the text of a file to its output. `misses` is what it never reads."""
+    """A program that writes a file's text to its output. `misses` is what it never reads."""
 
     program: str
     arguments: tuple[str, ...]
@@ -50,7 +49,7 @@ _WHAT: dict[OldKind, tuple[str, str, str]] = {
 def read_old(
     content: bytes, kind: OldKind, output: DocumentOutput, scratch: Path, *, path: str
 ) -> None:
-    """Give the text out; programs are looked for along `path`.
+    """Write the text to the output; programs are searched along `path`.
 
     Raises:
         BadFile: there is no converter, or it cannot read the file.
@@ -83,7 +82,7 @@ def _note_missing(converter: Converter, kind: OldKind, output: DocumentOutput) -
 
 
 def _refuse(kind: OldKind, ended: Sequence[str | None], output: DocumentOutput) -> None:
-    """Say why there is no text: none was found, or it is broken, or nothing can read it.
+    """Raise the reason for the missing text: none found, a broken file, or no converter.
 
     Raises:
         BadFile: it is broken, or there is no converter.
@@ -116,7 +115,7 @@ def _give(text: str, output: DocumentOutput) -> None:
 
 
 def _convert(program: str, place: Path, kind: OldKind, output: DocumentOutput) -> None:
-    """LibreOffice writes the modern format, which is read as such."""
+    """Convert with LibreOffice to the modern format, and read that."""
     modern = "docx" if kind == "old_word" else "pptx"
     profile = place.parent / "profile"
     _, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -139,7 +138,7 @@ def _convert(program: str, place: Path, kind: OldKind, output: DocumentOutput) -
 
 
 def _run(command: Sequence[str], scratch: Path, output: DocumentOutput) -> str | None:
-    """What a program wrote; None if it could not read the file."""
+    """Return a program's output; None if it could not read the file."""
     output.at("the converter's output")
     ended = subprocess.run(
         command,

@@ -1,11 +1,6 @@
-"""What was read so far: text within its limit, and sentences about it. Runs in the reading process.
+"""The output of a reading: text within its limits, notes about it, and tables as Markdown.
 
-Text goes out piece by piece, so that what was read before a limit ended the process is not lost.
-Above: the readers of each kind. Below: `worker.py` gives the channel.
-
-What comes of a document, and how much one reading may take. Plain values.
-
-Rows of text as a Markdown table. Pure.
+Text is written piece by piece, so that what was read before a limit ended the process is not lost.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much is read of a document, and what reading it may cost.
+    """How much of a document is read, and how much memory and time that may take.
 
     What is left out is always said. Time is both processor time and time on the clock.
     """
@@ -36,7 +31,7 @@ class ReadLimits:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's text. `cuts` say what is missing of it, `notes` what else to know."""
+    """A document's text. `cuts` say what is missing, `notes` what else the reader should know."""
 
     what: str  # "PDF, 57 pages"
     text: str
@@ -46,7 +41,7 @@ class Document:
 
 
 def as_table(rows: Sequence[Sequence[str]]) -> str:
-    """The rows, the first as the head; empty when there are none."""
+    """Return rows as a Markdown table, the first as its head; empty without rows."""
     if not rows:
         return ""
     width = max(len(row) for row in rows)
@@ -55,7 +50,7 @@ def as_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def as_row(cells: Sequence[str]) -> str:
-    """One row; a cell cannot end it or the next cell."""
+    """Return a row, with characters escaped that would end it or a cell."""
     return "| " + " | ".join(map(_plain, cells)) + " |"
 
 
@@ -72,12 +67,12 @@ _MUCH = 4
 
 
 class DocumentOutput:
-    """One document on its way out."""
+    """The output of one document."""
 
     def __init__(
         self, name: str, limits: ReadLimits, say: Callable[[dict[str, Any]], None], *, start: int
     ) -> None:
-        """Give text out through `say`; `start` is the page, row or line to begin with, from 1."""
+        """Write through `say`; `start` is the first page, row or line, from 1."""
         self.name = name
         self.limits = limits
         self.start = start
@@ -92,12 +87,12 @@ class DocumentOutput:
         self._pending: list[str] = []
 
     def at(self, place: str) -> None:
-        """Say what is being read, in case it is the last thing that is heard."""
+        """Report the part being read, in case reading ends there."""
         self.flush()
         self._say({"at": place})
 
     def add(self, text: str) -> bool:
-        """Give a part's text out, if there is room for it; whether that was all of it.
+        """Write a part's text as far as the limit allows, and return whether all of it fitted.
 
         Of a part that is too long the beginning is given, if it would be much to leave out.
         """
@@ -115,13 +110,13 @@ class DocumentOutput:
         return not self.is_full
 
     def flush(self) -> None:
-        """Let out what was held back to go together."""
+        """Write the buffered text."""
         if self._pending:
             self._say({"text": "".join(self._pending)})
             self._pending.clear()
 
     def begin_at(self, part: str, total: int) -> int:
-        """How many of the document's parts (lines, pages) are passed over.
+        """Return how many of the document's parts (lines, pages) are skipped.
 
         A start behind the end is said, and nothing is read.
         """
@@ -132,7 +127,7 @@ class DocumentOutput:
         return self.start - 1
 
     def ended_at(self, part: str, last: int, total: int, *, where: str = "") -> None:
-        """Say what is missing after the last part that was read, and how to go on."""
+        """Note what is missing after the last part read, and how to continue."""
         if self.is_full and not self._is_in_part:
             last -= 1
         place = f"{where}up to {part} {last:,} of {total:,}"
@@ -152,11 +147,11 @@ class DocumentOutput:
 
 
 def count_of(number: int, part: str) -> str:
-    """`1 page`, `1,200 pages`."""
+    """Format a count: `1 page`, `1,200 pages`."""
     return f"{number:,} {part}" if number == 1 else f"{number:,} {part}s"
 
 
 def _cut_at_line_end(encoded: bytes) -> bytes:
-    """Not in mid-line, if that loses little."""
+    """Cut at the end of a line, if that loses little."""
     end = encoded.rfind(b"\n") + 1
     return encoded[:end] if end > len(encoded) // 2 else encoded

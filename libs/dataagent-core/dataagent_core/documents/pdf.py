@@ -1,4 +1,4 @@
-"""The text of a PDF, page by page. Runs in the reading process. Below: pypdf."""
+"""Reads the text of a PDF with pypdf, page by page. Runs in the reading process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataagent_core.errors import BadFile
 
 
 def read_pdf(stream: BinaryIO, output: DocumentOutput) -> None:
-    """Give the pages out, from the start on, as many as allowed.
+    """Write the pages, from the start on, as many as allowed.
 
     Raises:
         BadFile: it is broken, or opens with a password only.
@@ -50,7 +50,7 @@ def _open_pdf(stream: BinaryIO, output: DocumentOutput) -> PdfReader:
 
 
 def _page(pdf: PdfReader, number: int, output: DocumentOutput) -> str:
-    """One page; what is broken on it is said and does not cost the others.
+    """Return a page's text; a broken page is noted and does not affect the others.
 
     pypdf raises all of these over broken pages, and `NotImplementedError` over filters it lacks.
     """

@@ -1,6 +1,6 @@
-"""Text files as they are: plain text, Markdown, CSV and JSON. Runs in the reading process.
+"""Reads plain text, Markdown, CSV and JSON as they are. Runs in the reading process.
 
-The encoding is found as for tables (`data/files/encodings.py`), so both readings agree.
+The encoding is detected as for tables (`data/files`), so both readings agree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMES = {"text": "Text", "csv": "CSV", "json": "JSON"}
 def read_plain(
     file: InputFile, output: DocumentOutput, kind: Literal["text", "csv", "json"]
 ) -> None:
-    """Give the lines out, from the start on.
+    """Write the lines, from the start on.
 
     Raises:
         BadInput: it is not text in any encoding we know.
@@ -50,7 +50,7 @@ def _decode(file: InputFile, output: DocumentOutput) -> str:
 
 
 def _describe_json(text: str, output: DocumentOutput) -> None:
-    """Say what the JSON is; text that is none is shown all the same."""
+    """Describe the JSON; invalid JSON is shown all the same."""
     try:
         value: Any = json.loads(text)
     except RecursionError:

@@ -1,9 +1,12 @@
-"""The door: a document's bytes in, its text out, whatever the bytes do.
+"""Reads documents: bytes in, text out, whatever the bytes do.
 
-Each document is read in a process of its own, which has no environment, little memory, little time
-and low priority; it is ended as a group when its time is over or the caller is cancelled. A user's
-documents are read one after another, and few at once in all. Knows no formats and no owners' rules.
-Above: `tools/`. Below: `worker.py`.
+Each document is read in a process of its own (`worker.py`) without environment, with little memory
+and time and at low priority; its process group is killed at the deadline or when the caller is
+cancelled. A user's documents are read one after another, and few at once in all.
+
+`processes.ProcessPool` is not used here: it unpickles what its worker returns, which after a
+hostile file could be anything, and a call that ends early returns nothing, where a document's text
+up to that point is wanted.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ _GRACE_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """What to read. `name` is what people call it; a page has an address and a charset."""
+    """A document to read. A page has an address and a charset."""
 
     name: str
     content: bytes
@@ -48,7 +51,7 @@ class DocumentSource:
 
 
 class DocumentReader:
-    """Reads documents; one object for a process and event loop."""
+    """Reads documents. Create one per process and event loop."""
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class DocumentReader:
         at_once: int = _AT_ONCE,
         programs: str = _PROGRAMS,
     ) -> None:
-        """Look for converters along `programs`, as in PATH."""
+        """Converters are searched along `programs`, as in PATH."""
         self.limits = limits or ReadLimits()
         self._at_once = at_once
         self._programs = programs
@@ -65,11 +68,11 @@ class DocumentReader:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def fresh(self) -> DocumentReader:
-        """A reader with the same limits, for another event loop."""
+        """Return a reader with the same limits, for another event loop."""
         return DocumentReader(self.limits, at_once=self._at_once, programs=self._programs)
 
     async def read(self, source: DocumentSource, *, user_id: str = "", start: int = 1) -> Document:
-        """The document's text, from the page, row or line `start` on.
+        """Return the document's text, from the page, row or line `start` on.
 
         Raises:
             BadFile: it is broken, encrypted, or of no kind that can be read.
@@ -129,7 +132,7 @@ class DocumentReader:
 
 @dataclass(frozen=True, slots=True)
 class _ProcessOutput:
-    """What a process wrote, and how it ended."""
+    """A process's output and exit."""
 
     output: bytes
     errors: bytes
@@ -139,7 +142,7 @@ class _ProcessOutput:
 
 @contextmanager
 def _spool(content: bytes) -> Generator[int]:
-    """The content in a file without a name."""
+    """Write the content to a file without a name."""
     with tempfile.TemporaryFile(prefix="dataagent-") as file:
         file.write(content)
         file.flush()
@@ -182,7 +185,7 @@ async def _collect(stream: asyncio.StreamReader | None, into: bytearray) -> None
 
 
 async def _kill_group(process: Process) -> None:
-    """Kill the group and reap its leader."""
+    """Kill the process group and reap its leader."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
@@ -209,7 +212,7 @@ def _outcome(name: str, said: _ProcessOutput, limits: ReadLimits) -> Document:
 
 
 def _crash_error(name: str, said: _ProcessOutput, limits: ReadLimits) -> DataAgentError:
-    """Why the process ended without a word."""
+    """Return why the process ended without a result."""
     _logger.warning(
         "Reading a document ended with %s: %s",
         said.returncode,

@@ -1,7 +1,4 @@
-"""The text of slides, with tables and speakers' notes. Runs in the reading process.
-
-Below: python-pptx.
-"""
+"""Reads slides with python-pptx, with tables and speakers' notes. Runs in the reading process."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _DEEPEST = 20
 
 
 def read_slides(stream: BinaryIO, output: DocumentOutput) -> None:
-    """Give the slides out, from the start on.
+    """Write the slides, from the start on.
 
     Raises:
         BadFile: it is broken, or has macros in a way that makes it another kind of file.
@@ -70,7 +67,7 @@ def _slide(slide: Any, number: int) -> str:
 
 
 def _shapes(shapes: Any, depth: int) -> Iterator[Any]:
-    """The shapes, those in groups among them."""
+    """Yield the shapes, including those in groups."""
     for shape in shapes:
         if hasattr(shape, "shapes") and depth < _DEEPEST:
             yield from _shapes(shape.shapes, depth + 1)
@@ -79,7 +76,7 @@ def _shapes(shapes: Any, depth: int) -> Iterator[Any]:
 
 
 def _unread(shape: Any) -> str | None:
-    """What a shape is that has no text for us. A picture may be a link: it is not looked at."""
+    """Describe a shape without text. A picture may be a link: it is not opened."""
     if shape.element.tag.endswith("}pic"):
         return "picture"
     if shape.element.tag.endswith("}graphicFrame") and not shape.has_table:

@@ -1,8 +1,7 @@
-"""A web page as Markdown: what a reader sees of it, without its frame. Runs in the reading process.
+"""Converts a web page to Markdown, without what surrounds its content. Runs in the reading process.
 
 Scripts, forms and navigation are left out; a page that marks its main part is read from there.
-Links are made absolute, pictures are named and not linked, so that nobody who shows the text loads
-them. Below: Beautiful Soup, markdownify.
+Links become absolute; pictures are named and not linked, so that showing the text loads nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _LEAST = 200
 def read_web(
     content: bytes, output: DocumentOutput, *, base_url: str | None, charset: str | None
 ) -> None:
-    """Give the page out, from the start on. `charset` is what its server says.
+    """Write the page, from the start on. `charset` is the one its server states.
 
     Raises:
         BadFile: it is nested too deeply.
@@ -50,14 +49,14 @@ def read_web(
 
 
 def _decode(content: bytes, charset: str | None) -> str:
-    """The text, in the encoding that its first bytes, its server or the page itself names."""
+    """Decode with the encoding that the first bytes, the server or the page states."""
     content, marked = EncodingDetector.strip_byte_order_mark(content)
     declared = EncodingDetector.find_declared_encoding(content, is_html=True)
     for named in (marked, charset, declared):
         name = (named or "").lower()
         try:
             return content.decode(_WIDER.get(name, name), errors="replace")
-        except LookupError:  # nothing was named, or a charset nobody knows
+        except LookupError:  # no charset is stated, or an unknown one
             continue
     return content.decode(errors="replace")
 
@@ -81,7 +80,7 @@ def _markdown(text: str, output: DocumentOutput, base_url: str | None) -> list[s
 
 
 def _main(soup: BeautifulSoup) -> Tag:
-    """The part the page itself calls its main one, else all of it."""
+    """Return the part the page marks as its main one, else all of it."""
     for name in ("main", "article"):
         found = soup.find_all(name)
         if len(found) == 1 and len(found[0].get_text(" ", strip=True)) >= _LEAST:
@@ -108,7 +107,7 @@ def _absolute(address: str, base_url: str | None) -> str:
 
 # markdownify has no types
 class _Converter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass]
-    """Markdown without pictures' addresses."""
+    """Converts to Markdown without the addresses of pictures."""
 
     def convert_img(self, el: Any, text: str, parent_tags: Any) -> str:
         alternative = str(el.attrs.get("alt") or "").strip()
@@ -116,7 +115,7 @@ class _Converter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass]
 
 
 def _without_runs_of_blank_lines(lines: list[str]) -> list[str]:
-    kept = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
-    while kept and not kept[0]:
-        kept.pop(0)
-    return kept
+    result = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
+    while result and not result[0]:
+        result.pop(0)
+    return result

@@ -1,7 +1,8 @@
-"""The text of a Word document, paragraphs and tables in their order. Runs in the reading process.
+"""Reads Word documents with python-docx: paragraphs and tables in order. Runs in the reading
+process.
 
-Headings are marked as Markdown marks them. Headers, footnotes, comments and text boxes are not
-read; those that are there are named. Below: python-docx.
+Headings are marked as in Markdown. Headers, footnotes, comments and text boxes are not read, but
+noted.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _UNREAD_INSIDE = {
 
 
 def read_word(stream: BinaryIO, output: DocumentOutput) -> None:
-    """Give the blocks out, from the start on.
+    """Write the blocks, from the start on.
 
     Raises:
         BadFile: it is broken, or has macros in a way that makes it another kind of file.
@@ -82,7 +83,7 @@ def _paragraph(paragraph: Paragraph) -> str:
 
 
 def _table(table: Table) -> str:
-    """The rows as they are kept: python-docx's own cells take quadratic time on a large table."""
+    """Return the rows of the XML: python-docx's own cells take quadratic time."""
     body: Any = table._tbl  # pyright: ignore[reportPrivateUsage] no public way is linear
     return as_table([[_text(cell) for cell in row.tc_lst] for row in body.tr_lst])
 

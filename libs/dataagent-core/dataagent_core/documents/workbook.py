@@ -1,13 +1,10 @@
-"""The sheets of a workbook as tables of text, with the addresses Excel shows. Reading process.
+"""Reads the sheets of a workbook as tables of text with Excel's addresses. Runs in the reading
+process.
 
-Cells are what was saved, written as tables in `data/` write them. A formula that was saved without
-its result is shown as a formula; an error is shown as an error; neither is a value. Below:
-python-calamine, `formulas.py`.
-
-Cells of an .xlsx that hold a formula without a result, or an error. Runs in the reading process.
-
-Calamine gives both as empty cells, which would hide that something is missing. Only the beginning
-of each sheet's XML is looked at, by patterns: nothing is parsed or resolved.
+Cells are the saved values, formatted like tables in `data/`. Calamine returns empty cells for
+errors and for formulas saved without a result, which would hide that something is missing;
+`Formulas` finds them with patterns in the beginning of each sheet's XML, and they are shown as what
+they are.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ _ADDRESS = re.compile(rb'\br="(?P<column>[A-Z]{1,3})(?P<row>[0-9]{1,7})"')
 
 
 class Formulas:
-    """The special cells of a workbook, sheet by sheet."""
+    """The formulas without a result and the errors of a workbook, sheet by sheet."""
 
     def __init__(self, stream: BinaryIO) -> None:
         stream.seek(0)
@@ -57,7 +54,7 @@ class Formulas:
         self._parts = self._find_parts() if self._archive is not None else {}
 
     def of(self, sheet: str, first_row: int, last_row: int) -> dict[tuple[int, int], str]:
-        """Row and column, from 0, of such cells in these rows, and `=A1+B1` or `#N/A`."""
+        """Return such cells of the rows by row and column, from 0, as `=A1+B1` or `#N/A`."""
         part = self._parts.get(sheet)
         content = self._content(part) if part else b""
         found: dict[tuple[int, int], str] = {}
@@ -74,7 +71,7 @@ class Formulas:
         return found
 
     def _find_parts(self) -> dict[str, str]:
-        """Which part of the archive each sheet is."""
+        """Find the archive's part of each sheet."""
         targets = {
             _attribute(relation, "Id"): _attribute(relation, "Target")
             for relation in _RELATION.findall(self._content("xl/_rels/workbook.xml.rels"))
@@ -88,7 +85,7 @@ class Formulas:
         return parts
 
     def _content(self, name: str) -> bytes:
-        """The beginning of a part; empty when it is not there or broken."""
+        """Read the beginning of a part; empty if it is missing or broken."""
         if self._archive is None:
             return b""
         try:
@@ -126,7 +123,7 @@ _MOST_COLUMNS = 2000
 
 
 def read_workbook(stream: BinaryIO, output: DocumentOutput) -> None:
-    """Give the sheets out, of each the rows from the start on, as many as allowed.
+    """Write the sheets, of each the rows from the start on, as many as allowed.
 
     Raises:
         BadFile: it is broken or encrypted.
@@ -160,7 +157,7 @@ def _open_workbook(stream: BinaryIO, output: DocumentOutput) -> CalamineWorkbook
 def _read_sheet(
     book: CalamineWorkbook, about: SheetMetadata, formulas: Formulas, output: DocumentOutput
 ) -> bool:
-    """Give a sheet out; whether there was room to begin it."""
+    """Write a sheet, and return whether the limit allowed to begin it."""
     output.at(f"sheet '{about.name}'")
     try:
         sheet = book.get_sheet_by_name(about.name)
@@ -204,7 +201,7 @@ def _give_rows(
 def _rows(
     sheet: CalamineSheet, special: Mapping[tuple[int, int], str], left: int, first: int, end: int
 ) -> Iterator[tuple[int, list[str]]]:
-    """Rows that have cells, with their numbers as Excel shows them."""
+    """Yield the rows that have cells, with Excel's row numbers."""
     for index, cells in enumerate(islice(sheet.iter_rows(), first, end), first):
         row = [text_of(cell) or "" for cell in cells[:_MOST_COLUMNS]]
         for place, text in enumerate(row):
@@ -250,7 +247,7 @@ def _range(first: tuple[int, int], last: tuple[int, int]) -> str:
 
 
 def column_letters(index: int) -> str:
-    """`A` of 0, `AA` of 26."""
+    """Return a column's letters: `A` for 0, `AA` for 26."""
     letters = ""
     index += 1
     while index:

@@ -1,9 +1,8 @@
 """The process that reads a document: `python -m dataagent_core.documents.worker`.
 
 It lowers its own limits and priority, takes one job from standard input and writes JSON lines to
-standard output: `{"at": …}` before a part, `{"text": …}` for what was read, then `{"end": {…}}` or
-`{"error": {…}}`. What ends it otherwise ends only it. Above: `reader.py`. Below: a reader for each
-kind, imported when it is needed.
+standard output: `{"at": …}` before a part, `{"text": …}` for text, then `{"end": {…}}` or
+`{"error": {…}}`. The library for a kind is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def _read(job: dict[str, Any], output: DocumentOutput) -> None:
 
 
 def _read_office(kind: Kind, content: bytes, output: DocumentOutput) -> None:
-    """The kinds that are read from a file's bytes by a library of their own."""
+    """Read the kinds that a library reads from bytes."""
     match kind:
         case "pdf":
             from dataagent_core.documents.pdf import read_pdf
@@ -96,7 +95,7 @@ def _read_office(kind: Kind, content: bytes, output: DocumentOutput) -> None:
 
 
 def _failure(name: str, error: BaseException) -> DataAgentError:
-    """What a library raised, in our words and without its own."""
+    """Return a library's error in our words, without its own."""
     if isinstance(error, DataAgentError):
         return error
     if isinstance(error, MemoryError):
@@ -109,7 +108,7 @@ def _failure(name: str, error: BaseException) -> DataAgentError:
 
 
 def work(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
-    """Read what the job names and say it; whatever goes wrong is said, too."""
+    """Read the job's document and write the result; every failure is written too."""
     output = DocumentOutput(job["name"], ReadLimits(**job["limits"]), say, start=job["start"])
     try:
         _read(job, output)

@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 # -- registration ---------------------------------------------------------------------------------
 
 Scope = Literal["global", "tenant", "user", "file"]
-"""Whose a server is; `file`: a configuration file's, kept in memory only."""
+"""Who owns a server; `file`: a configuration file, in memory only."""
 Transport = Literal["stdio", "sse", "streamable_http", "auto"]
 SessionScope = Literal["shared", "user", "session"]
 """Who shares one connection: everyone, a user's runs, one conversation."""
@@ -139,7 +139,7 @@ class CatalogueTool:
     retry_safe: bool = False
     timeout_seconds: float | None = None
     approved_by: str | None = None
-    """Who approved the definition; None: nobody has looked at it."""
+    """Who approved the definition; None: no one has."""
     first_seen_at: datetime | None = None
     last_seen_at: datetime | None = None
 
@@ -153,7 +153,7 @@ class CatalogueTool:
     def asks_first(self) -> bool:
         """Whether a call needs approval.
 
-        A server's word alone does not lift that: somebody has to have approved the definition.
+        The server's hint counts only once its definition has been approved.
         """
         return not (self.says_read_only and self.approved_by is not None)
 

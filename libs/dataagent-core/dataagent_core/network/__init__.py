@@ -1,4 +1,4 @@
-"""Where requests that users or models choose may go: the open Internet and nothing behind it."""
+"""Restricts the addresses that users and models may choose to the public Internet."""
 
 from dataagent_core.network.host_policy import (
     Address,

@@ -1,12 +1,8 @@
-"""Resolves names and gives back their addresses only if every one of them may be reached.
+"""Resolves names to addresses that may be reached, and refuses all others.
 
-Whoever connects must connect to an address it got here: a name that is resolved a second time may
-lead elsewhere. Above: `tools/outbound.py`, `mcp/`. Below: `address.py` holds the rules.
-
-Which addresses and URLs may be reached. Pure functions; no network.
-
-Everything that is not a public unicast address is closed, however it is written or wrapped. Above:
-`host_policy.py` resolves names, and knows what an operator lets through.
+Every address that is not public unicast is refused, however it is written or wrapped, unless an
+operator allows the host. Connect to the address returned here: a name that is resolved a second
+time may lead elsewhere.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL that may be tried; whether its host may be reached is told by its addresses."""
+    """A URL of valid form; whether its host may be reached depends on its addresses."""
 
     url: URL
     host: str
@@ -55,12 +51,12 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Scheme, host and port: what credentials belong to."""
+        """Scheme, host and port, which credentials belong to."""
         return (self.url.scheme, self.host, self.port)
 
 
 def parse_target(text: str) -> Target:
-    """Check a URL's form.
+    """Parse a URL and check its form.
 
     Raises:
         HostNotAllowed: not http(s), or spelled in a way that programs read differently.
@@ -82,7 +78,7 @@ def parse_target(text: str) -> Target:
 
 
 def _literal(host: str) -> Address | None:
-    """The address a host spells, or None for a name.
+    """Return the address a host spells, or None for a name.
 
     Raises:
         HostNotAllowed: it is neither a plain address nor a plain name.
@@ -107,7 +103,7 @@ def _address(text: str) -> Address:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the open Internet, also after unwrapping."""
+    """Whether an address is public, also after unwrapping."""
     if isinstance(address, IPv6Address):
         inner = _inner(address)
         if inner is not None:
@@ -120,7 +116,7 @@ def is_public(address: Address) -> bool:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address inside a mapped, 6to4 or NAT64 one."""
+    """Return the IPv4 address inside a mapped, 6to4 or NAT64 one."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
@@ -131,7 +127,7 @@ Lookup = Callable[[str, int], Sequence[str]]
 
 
 class HostPolicy:
-    """Which hosts may be reached. Holds threads; close it when done."""
+    """Decides which hosts may be reached. Owns threads; close it."""
 
     def __init__(
         self,
@@ -140,7 +136,7 @@ class HostPolicy:
         allow_all: bool = False,
         lookup: Lookup | None = None,
     ) -> None:
-        """Let through, whatever their address, only the hosts named (`host` or `host:port`).
+        """The hosts named (`host` or `host:port`) are allowed whatever their address.
 
         `allow_all` lets everything through: for a user's own machine.
         """
@@ -152,11 +148,11 @@ class HostPolicy:
         self._threads = ThreadPoolExecutor(8, thread_name_prefix="names")
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Stop the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def check_url(self, url: str) -> Target:
-        """A URL that may be tried: of a good form, and not an address that is closed.
+        """Check a URL's form, and its host if that is an address.
 
         Raises:
             HostNotAllowed: it is not.
@@ -168,12 +164,12 @@ class HostPolicy:
         raise _closed(target.host)
 
     def is_allowed(self, host: str, port: int) -> bool:
-        """Whether an operator lets the host through whatever its address."""
+        """Whether an operator allows the host whatever its address."""
         named = host.lower().rstrip(".")
         return self._is_anything_open or named in self.allowed or f"{named}:{port}" in self.allowed
 
     async def addresses(self, host: str, port: int) -> list[Address]:
-        """The addresses to connect to.
+        """Resolve a host to the addresses to connect to.
 
         Raises:
             HostNotAllowed: one of them is closed.

@@ -1,7 +1,4 @@
-"""Names for an aiohttp client: resolved once, checked, and connected to as checked.
-
-Above: `tools/outbound.py`, which loads this with aiohttp when the first request is made.
-"""
+"""A resolver for aiohttp clients: names are resolved once, checked, and connected to as checked."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from dataagent_core.network.host_policy import Address, HostPolicy
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves a name and gives back its addresses only if every one of them is open."""
+    """Resolves a name if every one of its addresses may be reached."""
 
     def __init__(self, hosts: HostPolicy) -> None:
         self._hosts = hosts
@@ -21,7 +18,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses to connect to.
+        """Return the addresses to connect to.
 
         Raises:
             HostNotAllowed: one of them is closed to tools.
@@ -31,7 +28,7 @@ class CheckedResolver(AbstractResolver):
         return [_result(host, port, address) for address in addresses]
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 def _result(host: str, port: int, address: Address) -> ResolveResult:

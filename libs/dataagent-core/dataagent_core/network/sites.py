@@ -1,8 +1,7 @@
-"""Whose an address is: whether a text names it, which hosts it is on, where a redirect may lead.
+"""Compares addresses: whether a text names one, which host it is on, where a redirect may lead.
 
-An address that a model makes up may carry what the model has read to whoever owns the server. One
-that a person wrote, or that a search found, does not. Pure functions; no network. Above:
-`tools/fetch.py`, `middleware/approvals.py`.
+An address that a model composes may carry what the model has read to the server's owner; one that a
+person wrote, or that a search found, does not. Pure functions.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def is_named_in(text: str, url: str) -> bool:
-    """Whether an address stands in a text, whole; its scheme and a last slash may differ."""
+    """Whether a text contains the whole address; scheme and a last slash may differ."""
     wanted = "|".join(re.escape(each) for each in _spellings(url))
     if not wanted:
         return False
@@ -29,7 +28,7 @@ def is_named_in(text: str, url: str) -> bool:
 
 
 def _spellings(url: str) -> Iterator[str]:
-    """The ways people write an address, without what is not sent."""
+    """Return the ways people write an address, without the fragment, which is not sent."""
     for given in {url, urldefrag(url).url}:
         scheme, separator, rest = given.partition("://")
         if not separator or scheme.lower() not in _PORTS or not rest:
@@ -39,7 +38,7 @@ def _spellings(url: str) -> Iterator[str]:
 
 
 def is_on(url: str, hosts: Iterable[str]) -> bool:
-    """Whether an address is on one of the hosts; `*.example.com` are all below it."""
+    """Whether an address is on one of the hosts; `*.example.com` matches all below it."""
     target = _target(url)
     if target is None:
         return False
@@ -49,7 +48,7 @@ def is_on(url: str, hosts: Iterable[str]) -> bool:
 
 
 def is_same_site(url: str, other: str) -> bool:
-    """Whether both addresses are one server's: the same host and port, with or without `www.`.
+    """Whether both addresses have the same host and port, with or without `www.`.
 
     From http to https is the same, the way back is not.
     """
@@ -63,7 +62,7 @@ def is_same_site(url: str, other: str) -> bool:
 
 
 def is_address(url: str) -> bool:
-    """Whether it is an address at all: anything else is refused where it would be used."""
+    """Whether the text is an address at all."""
     return _target(url) is not None
 
 

@@ -1,6 +1,7 @@
-"""Calls that may take too long or too much memory, in child processes that can be killed.
+"""Limits on work: child processes that can be killed, and queues and rates per key.
 
-`ProcessPool` is the parent's side, `worker.py` the child's program.
+`ProcessPool` runs calls that may take too long or too much memory; `worker.py` is the child's
+program.
 """
 
 from dataagent_core.processes.pool import CallTimedOut, ProcessPool, WorkerEnded, shared_pool

@@ -1,8 +1,7 @@
-"""A few worker processes that call functions, each call within limits of time and memory.
+"""Worker processes that call functions, each call within limits of processor time and memory.
 
-Time is processor time: a busy machine makes no call too long. A process that goes beyond a limit
-ends and takes its call with it, and nothing else; the next call gets a new one. Above: whatever
-reads texts that others wrote. Below: `worker.py`.
+A busy machine makes no call too long, since waiting does not count. A process that exceeds a limit
+ends and fails its call, and nothing else; the next call gets a new process.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _WALL_SECONDS = 60.0  # for a call that waits instead of working
 
 
 class CallTimedOut(Exception):
-    """A call took more time than it may."""
+    """A call took more time than allowed."""
 
 
 class WorkerEnded(Exception):
-    """The process ended during a call: it was killed, or had not enough memory."""
+    """The process ended during a call: it was killed, or had too little memory."""
 
 
 class ProcessPool:
-    """Up to `size` processes, started when needed. Safe for threads."""
+    """Up to `size` processes, started when needed. Thread-safe."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class ProcessPool:
         self._idle: list[_Worker] = []
 
     async def run(self, user_id: str, function: Callable[..., T], *arguments: Any) -> T:
-        """What a function of a module returns in a worker process.
+        """Call a function of a module in a worker process, and return its value.
 
         It waits while all processes are busy; one is left to the others by each user. Arguments,
         value and error are pickled.
@@ -74,7 +73,7 @@ class ProcessPool:
         raise value
 
     def prepare(self, module: str) -> None:
-        """Start a process in the background that has the module loaded, if there is none yet."""
+        """Start a process in the background that has imported the module, if there is none."""
         if not self._idle:
             self._threads.submit(_Call(self, pickle.dumps((_load, (module,)))).answer)
 
@@ -85,7 +84,7 @@ class ProcessPool:
             self._idle.pop().end()
 
     def take(self) -> tuple[_Worker, bool]:
-        """A process, and whether it is a new one."""
+        """Return a process, and whether it is a new one."""
         while self._idle:
             with suppress(IndexError):  # another thread was quicker
                 worker = self._idle.pop()
@@ -95,12 +94,12 @@ class ProcessPool:
         return _Worker(self._memory_bytes, self._cpu_seconds), True
 
     def give_back(self, worker: _Worker) -> None:
-        """Keep a process for the next call."""
+        """Return a process for the next call."""
         self._idle.append(worker)
 
 
 class _Call:
-    """One call on its way; `kill` may come from any thread."""
+    """One call; `kill` may be called from any thread."""
 
     def __init__(self, pool: ProcessPool, request: bytes) -> None:
         self._pool = pool
@@ -110,7 +109,7 @@ class _Call:
         self._is_killed = False
 
     def answer(self) -> bytes:
-        """The worker's answer. Blocks."""
+        """Return the worker's answer. Blocks."""
         worker, is_new = self._pool.take()
         try:
             return self._answer_of(worker)
@@ -120,7 +119,7 @@ class _Call:
         return self._answer_of(self._pool.take()[0])  # it may have been about to end idle
 
     def kill(self) -> None:
-        """End the call with its process."""
+        """End the call and its process."""
         with self._lock:
             self._is_killed = True
             if self._worker is not None:
@@ -171,7 +170,7 @@ class _Worker:
         return self._process.poll() is None
 
     def call(self, request: bytes) -> bytes:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises:
             CallTimedOut, WorkerEnded: as `ProcessPool.run`.
@@ -187,11 +186,11 @@ class _Worker:
             raise WorkerEnded from error
 
     def kill(self) -> None:
-        """End the process; a call that waits for it ends too."""
+        """Kill the process, which ends a waiting call."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process and let go of all it held."""
+        """Kill the process and release its resources."""
         self._process.kill()
         self._process.wait()
         self._connection.close()
@@ -199,7 +198,7 @@ class _Worker:
 
 @cache
 def shared_pool() -> ProcessPool:
-    """The pool of this program. Its processes end with it."""
+    """Return the pool of this program. Its processes end with it."""
     return ProcessPool()
 
 

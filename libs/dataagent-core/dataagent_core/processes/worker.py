@@ -1,9 +1,9 @@
 """The program of a worker process: `python -m dataagent_core.processes.worker FD BYTES SECONDS`.
 
-It reads calls from the connection FD, runs one at a time and sends back what came of each, until
-the other end is closed or there was nothing to do for a while. It may reserve BYTES of memory more
-than it has at its start, and ends where they do not suffice. A call that takes SECONDS of processor
-time ends it too, by SIGPROF, also when its parent is dead by then.
+It reads calls from the connection FD, runs one at a time and sends the results, until the other end
+is closed or it was idle for a while. It may reserve BYTES of memory more than at its start, and
+ends when they do not suffice. A call that takes SECONDS of processor time ends the process by
+SIGPROF, even if its parent has died.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _answer(request: bytes) -> bytes:
-    """Pickled: whether the function returned, and its value or its error."""
+    """Return, pickled, whether the function returned, and its value or its error."""
     try:
         function, arguments = pickle.loads(request)  # noqa: S301  # our parent wrote it
         return pickle.dumps((True, function(*arguments)))

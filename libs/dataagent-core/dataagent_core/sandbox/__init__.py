@@ -1,4 +1,4 @@
-"""Running commands and code: the local runner, and sandboxes behind a wall."""
+"""Runs commands and code: on this machine, and in sandboxes behind bubblewrap or Docker."""
 
 from __future__ import annotations
 

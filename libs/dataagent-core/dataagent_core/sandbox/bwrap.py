@@ -1,14 +1,9 @@
-"""The bubblewrap wall: one fork server behind it, from which every session is a fork.
+"""The bubblewrap wall: a fork server inside it, from which every session is forked.
 
-bubblewrap builds the outer wall once (no network, no host files but programs, no environment, an
-ordinary user even if we are root); each session then has namespaces of its own inside. What
-bubblewrap is asked for is in `bwrap_command.py`; how sessions are used is in `session.py`.
-
-What bubblewrap is asked for: the command line of the outer wall. Reads the file system only.
-
-Programs and libraries are visible read-only, of `/etc` a handful of harmless files; nothing of the
-host is writable but a project, the root is sealed, and there is no network. When we are root the
-command first gives that up (`runner/drop.py`).
+bubblewrap builds the outer wall once: no network, no environment, an ordinary user even if we are
+root. Programs and libraries are visible read-only, of `/etc` a few harmless files, and nothing of
+the host is writable but a project. Each session then has namespaces of its own inside. As root the
+command first gives root up (`runner/drop.py`).
 """
 
 from __future__ import annotations
@@ -65,7 +60,7 @@ _ENTRY = (
 
 
 class BwrapCommand:
-    """Builds the command line; writes two small files into `stage`."""
+    """Builds the command line; writes two small files to `stage`."""
 
     def __init__(
         self,
@@ -75,7 +70,7 @@ class BwrapCommand:
         packages: Path | None,
         project: Path | None = None,
     ) -> None:
-        """With a `project` all sessions have that folder, itself, as their workspace."""
+        """With a `project` every session works in that folder itself."""
         self._project = project
         self._program = program
         self._stage = stage
@@ -85,7 +80,7 @@ class BwrapCommand:
         self._is_root = os.geteuid() == 0
 
     def arguments(self) -> list[str]:
-        """The program and its arguments."""
+        """Return the program and its arguments."""
         files = self._stage / "files"
         files.mkdir()
         files.chmod(0o755)  # bubblewrap's user reads it, whatever our umask is
@@ -146,7 +141,7 @@ class BwrapCommand:
         return [*arguments, "--", str(self._python), "-I", "-S", "-B", "-c", _ENTRY, "fork"]
 
     def _sealed_git(self, project: Path) -> list[str]:
-        """Code may use the project's repository, but not say what Git runs for its owner.
+        """Let code use the project's repository, but not change what Git runs for its owner.
 
         The repository is mounted upon itself: what is mounted cannot be moved away and made anew.
         """
@@ -195,7 +190,7 @@ class BwrapWall:
         packages: Path | None = None,
         project: Path | None = None,
     ) -> None:
-        """Sessions may have workspaces below `workspaces`; `packages` is what code can import.
+        """Workspaces are below `workspaces`; code can import from `packages`.
 
         With a `project` that folder, itself, is the workspace of all sessions.
         """
@@ -208,7 +203,7 @@ class BwrapWall:
         self._starting = asyncio.Lock()
 
     async def start(self, home: SandboxHome, limits: SandboxLimits) -> BwrapProcess:
-        """As `Wall.start`."""
+        """See `Wall.start`."""
         stream, pid = await self._fork()
         try:
             process = BwrapProcess(stream, pid)
@@ -229,7 +224,7 @@ class BwrapWall:
         return process
 
     def place_of(self, workspace: Path) -> str | None:
-        """As `Wall.place_of`."""
+        """See `Wall.place_of`."""
         if self._project is not None and workspace.resolve() == self._project.resolve():
             return IN_PLACE
         if self._workspaces is None or self._server is None or not self._server.has_workspaces:
@@ -241,7 +236,7 @@ class BwrapWall:
         return str(place) if place.parts else None
 
     async def aclose(self) -> None:
-        """As `Wall.aclose`."""
+        """See `Wall.aclose`."""
         await asyncio.gather(*(process.kill() for process in list(self._processes)))
         async with self._starting:
             if self._server is not None:
@@ -250,7 +245,7 @@ class BwrapWall:
         await asyncio.to_thread(self._cgroups.close)
 
     async def _fork(self) -> tuple[FrameStream, int]:
-        """A new session of the server; of a new server, if the one that was there has died."""
+        """Fork a session, from a new server if the current one has died."""
         server = await self._running(None)
         try:
             return await server.fork()
@@ -258,7 +253,7 @@ class BwrapWall:
             return await (await self._running(server)).fork()
 
     async def _running(self, dead: _ForkServer | None) -> _ForkServer:
-        """The server that runs; not the one that is known to be dead."""
+        """Return the running server, not the one known to be dead."""
         async with self._starting:
             server = self._server
             if server is None or server is dead or not server.is_alive:
@@ -271,7 +266,7 @@ class BwrapWall:
 
 
 class BwrapProcess:
-    """One session's process, by a descriptor that no other process can take over."""
+    """A session's process, held by a descriptor that no other process can inherit."""
 
     def __init__(self, stream: FrameStream, pid: int) -> None:
         self.pid = pid
@@ -282,7 +277,7 @@ class BwrapProcess:
 
     @property
     def is_alive(self) -> bool:
-        """As `WallProcess.is_alive`."""
+        """See `WallProcess.is_alive`."""
         if self._descriptor is None:
             return False
         try:
@@ -293,25 +288,25 @@ class BwrapProcess:
 
     @property
     def memory_kills(self) -> int:
-        """How many processes the system ended for want of memory."""
+        """Return how many processes the system killed for lack of memory."""
         return 0 if self.cgroup is None else self.cgroup.memory_kills()
 
     async def send(self, frame: Frame) -> None:
-        """As `WallProcess.send`."""
+        """See `WallProcess.send`."""
         await self._stream.send(frame)
 
     async def receive(self) -> Frame:
-        """As `WallProcess.receive`."""
+        """See `WallProcess.receive`."""
         return await self._stream.receive()
 
     async def kill(self) -> None:
-        """As `WallProcess.kill`."""
+        """See `WallProcess.kill`."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(), name="sandbox-end")
         await asyncio.shield(self._ending)
 
     async def _end(self) -> None:
-        """To its end, even if nobody waits for it any more."""
+        """Kill it and wait for its end, even if the caller is cancelled."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
@@ -325,7 +320,7 @@ class BwrapProcess:
 
 
 class _ForkServer:
-    """bubblewrap and, inside it, the process that forks."""
+    """bubblewrap with the forking process inside."""
 
     def __init__(self, process: Process, control: socket.socket, stage: Path) -> None:
         self._process = process
@@ -371,11 +366,11 @@ class _ForkServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether it is running."""
         return self._process.returncode is None
 
     async def fork(self) -> tuple[FrameStream, int]:
-        """A new session: its stream and its process.
+        """Fork a session, and return its stream and process.
 
         Raises:
             SandboxUnavailable: the server does not answer.
@@ -448,14 +443,14 @@ class _ForkServer:
 
 
 def _new_stage() -> Path:
-    """A directory that bubblewrap's user can look into."""
+    """Create a directory that bubblewrap's user can read."""
     stage = process_folder(_STAGE)
     stage.chmod(0o755)
     return stage
 
 
 async def _sender_of(connection: socket.socket) -> int:
-    """Which process, as we number them, has sent what waits on the socket; nothing is taken."""
+    """Return the process, by our numbering, that sent the waiting data, without reading it."""
     await _readable(connection.fileno())
     space = socket.CMSG_SPACE(_CREDENTIALS.size)
     content, ancillary, _, _ = connection.recvmsg(1, space, socket.MSG_PEEK)

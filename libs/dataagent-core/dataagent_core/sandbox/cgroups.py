@@ -1,8 +1,7 @@
-"""Limits the system keeps for a whole session: memory, processes, processor time.
+"""Control groups: the limits of a whole session on memory, processes and processor time.
 
-Where we may not make cgroups (an ordinary user without delegation) there are none, and the
-session's own watch does what it can. Both
-generations are known; which one is there is found out once.
+Where we may not create groups (an ordinary user without delegation) there are none, and the session
+watches its use itself. Both generations are supported; the machine's is detected once.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _TRIES, _TRY_SECONDS = 1000, 0.005  # on a busy machine the dead are buried late
 
 
 class Cgroup:
-    """The groups of one session, one directory a controller."""
+    """The groups of one session, one directory per controller."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = folders
 
     def memory_kills(self) -> int:
-        """How many processes were ended because the memory was used up."""
+        """Return how many processes were killed because the memory was used up."""
         for name in ("memory.oom_control", "memory.events"):
             with suppress(OSError, KeyError):
                 for line in (self._folders["memory"] / name).read_text().splitlines():
@@ -42,7 +41,7 @@ class Cgroup:
         return 0
 
     def fork_refusals(self) -> int:
-        """How often a process could not be started because there were too many."""
+        """Return how often a process could not start because there were too many."""
         with suppress(OSError, KeyError):
             for line in (self._folders["pids"] / "pids.events").read_text().splitlines():
                 if line.startswith("max "):
@@ -51,27 +50,27 @@ class Cgroup:
 
     @property
     def cgroup_files(self) -> list[Path]:
-        """The files into which a process writes its number to be in the groups."""
+        """Return the files into which a process writes its number to join the groups."""
         return [folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values())]
 
     def remove(self) -> None:
-        """Take the groups away, once their processes are gone."""
+        """Remove the groups, once their processes have ended."""
         for folder in set(self._folders.values()):
             _remove(folder)
 
 
 class Cgroups:
-    """Makes groups below one of our own."""
+    """Creates groups below one of our own."""
 
     def __init__(self, root: Path = _ROOT, *, kind: str = "") -> None:
-        """`kind` tells groups of other things in this process from those of sandboxes."""
+        """`kind` separates groups for other purposes from those of sandboxes."""
         self._root = root
         self._own = f"dataagent-{os.getpid()}{kind and f'-{kind}'}"
         self._parents: dict[str, Path] | None = None
         self._made: set[Path] = set()
 
     def make(self, name: str, pid: int | None, limits: SandboxLimits) -> Cgroup | None:
-        """Put a process into groups with these limits; None where that is not possible.
+        """Put a process into groups with these limits; None where that is impossible.
 
         Without a process the groups are empty; the first goes in by itself (`Cgroup.cgroup_files`).
         """
@@ -96,7 +95,7 @@ class Cgroups:
         return Cgroup(folders) if folders else None
 
     def close(self) -> None:
-        """Take our own groups away; what others in this process still use stays."""
+        """Remove our own groups, except those still in use."""
         for folder in [made for made in self._made if made.exists()]:
             _remove(folder)
         for parent in set((self._parents or {}).values()):
@@ -118,7 +117,7 @@ class Cgroups:
         return found
 
     def _second_generation(self) -> dict[str, Path]:
-        """One tree for all: ours must have its controllers switched on, which root may do."""
+        """Return our group in the unified tree, with controllers enabled, which needs root."""
         parent = self._root / self._own
         try:
             (self._root / "cgroup.subtree_control").write_text("+memory +pids +cpu")
@@ -131,7 +130,7 @@ class Cgroups:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away the groups of servers that are no more."""
+    """Remove the groups of ended servers."""
     for group in folder.glob("dataagent-*"):
         pid = group.name.removeprefix("dataagent-").partition("-")[0]
         if not pid.isdigit() or Path("/proc", pid).exists():
@@ -144,7 +143,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _own_group(controller: str) -> str:
-    """In which group of the first generation we are ourselves."""
+    """Return our own group of the first generation."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, names, group = line.split(":", 2)
@@ -179,7 +178,7 @@ def _values(folder: Path, controller: str, limits: SandboxLimits) -> dict[str, s
 
 
 def _remove(folder: Path) -> None:
-    """Remove a group; its last processes may take a moment to go."""
+    """Remove a group; its last processes may take a moment to end."""
     for _ in range(_TRIES):
         try:
             folder.rmdir()

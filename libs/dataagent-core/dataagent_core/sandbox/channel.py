@@ -1,12 +1,8 @@
-"""Requests to a runner and their answers: one at a time, each within its time.
+"""Requests to a runner and its answers: one at a time, each with a timeout.
 
-Who is cancelled while a request is under way has the runner end it first, so that the sandbox can
-be used again. A runner that does not answer is ended, and the sandbox with it.
-
-Frames on the supervisor's side: the wire format of `runner/frames.py` over asyncio streams.
-
-The format itself, and what each frame means, is documented there; this module only waits for
-bytes. A wall that has no stream (Docker's attach socket) feeds a `FrameBuffer` instead.
+A cancelled request is first ended by the runner, so that the sandbox can be used again. A runner
+that does not answer is killed, and the sandbox with it. The frames are those of `runner/frames.py`;
+a wall without a stream (Docker's attach socket) uses a `FrameBuffer` instead of `FrameStream`.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ class FrameStream:
         self._writer = writer
 
     async def send(self, frame: Frame) -> None:
-        """Write a frame and wait until it is on its way.
+        """Write a frame and drain.
 
         Raises:
             SandboxGone: the other side has ended.
@@ -64,7 +60,7 @@ _CANCEL_SECONDS = 2.0
 
 
 class RunnerChannel:
-    """The conversation with one runner."""
+    """Requests to one runner."""
 
     def __init__(self, process: WallProcess, on_idle: Callable[[], None]) -> None:
         """`on_idle` is called whenever the last request has been answered."""
@@ -75,7 +71,7 @@ class RunnerChannel:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way or waits."""
+        """Whether a request is running or waiting."""
         return self._users > 0
 
     async def ask(self, frame: Frame, seconds: float) -> Frame:
@@ -83,7 +79,7 @@ class RunnerChannel:
 
         Raises:
             SandboxGone: the runner has ended, or was ended because it did not answer.
-            SandboxUnavailable: it could not do what was asked; no code has run.
+            SandboxUnavailable: the request could not be served; no code has run.
         """
         self._users += 1
         try:
@@ -114,7 +110,7 @@ class RunnerChannel:
         return await self._process.receive()
 
     async def _cancel_request(self, task: asyncio.Task[Frame]) -> None:
-        """Have the runner end what it does; end the runner if it does not."""
+        """Have the runner end the request; kill a runner that does not."""
         try:
             await self._process.send(Frame("cancel"))
         except SandboxGone:
@@ -131,7 +127,7 @@ class RunnerChannel:
 
 
 async def _wait_uninterrupted(task: asyncio.Task[None]) -> None:
-    """Wait for a task's end however often we are cancelled."""
+    """Wait for a task's end however often the caller is cancelled."""
     while not task.done():
         try:
             await asyncio.wait({task})

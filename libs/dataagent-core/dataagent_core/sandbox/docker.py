@@ -1,16 +1,12 @@
-"""A wall of Docker: one container is one session, never handed to another user.
+"""The Docker wall: one container is one session, never given to another user.
 
-The container runs our runner as its first process and nothing else; it is told what to do in
-frames over its own streams, so no port, no shared socket and no `docker exec` is needed and the
-engine may be on another machine. Its files live in memory and die with it. When this process dies,
-however it dies, the container reads the end of its input and goes. Above: `pool.py`, `session.py`.
-Below: `docker_client.py`, `docker_container.py`, `frames.py`.
+The container runs our runner as its first process and nothing else, and takes frames over its own
+streams: no port, no shared socket and no `docker exec`, and the engine may be on another machine.
+Its files are in memory and end with it. When this process dies, the container reads the end of its
+input and exits.
 
-The Docker engine: its API by docker-py, in threads of our own, and the attach stream by asyncio.
-
-docker-py blocks, so nothing of it runs on the event loop. A container's streams are read here
-directly from the engine's socket: docker-py would give a blocking file. Above: `docker.py`. Not
-here: what a container is (`docker_container.py`), or what is said over its streams (`frames.py`).
+docker-py (on `requests`) blocks, so it runs in threads of ours; a container's streams are read
+directly from the engine's socket, since docker-py would return a blocking file.
 """
 
 from __future__ import annotations
@@ -43,16 +39,16 @@ _HERE: Final = "unix:///var/run/docker.sock"
 
 
 class DockerClient:
-    """One engine. Close it at the end."""
+    """A connection to one engine. Close it."""
 
     def __init__(self, url: str | None = None) -> None:
-        """The engine at `url`, else the one `DOCKER_HOST` names, else this machine's."""
+        """Use the engine at `url`, else `DOCKER_HOST`, else this machine's."""
         self._url = url
         self._docker: Any = None  # docker-py is untyped
         self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="docker")
 
     async def version(self) -> str:
-        """The engine's version.
+        """Return the engine's version.
 
         Raises:
             SandboxUnavailable: it does not answer, or docker-py is not installed.
@@ -61,11 +57,11 @@ class DockerClient:
         return str(found["Version"])
 
     async def has_image(self, name: str) -> bool:
-        """Whether the engine has an image of that name; as `version` for the rest."""
+        """Whether the engine has the image. Raises as `version`."""
         return bool(await self._call(lambda api: api.images(name=name)))
 
     async def create(self, container: dict[str, Any], name: str) -> str:
-        """Make a container that does not run yet, and return its id; as `version`."""
+        """Create a container without starting it, and return its id. Raises as `version`."""
         try:
             found = await self._call(lambda api: api.create_container_from_config(container, name))
         except asyncio.CancelledError:  # it may have been made all the same
@@ -74,20 +70,20 @@ class DockerClient:
         return str(found["Id"])
 
     async def start(self, container_id: str) -> None:
-        """Let it run; as `version`."""
+        """Start a container. Raises as `version`."""
         await self._call(lambda api: api.start(container_id))
 
     async def remove(self, container_id: str) -> None:
-        """End everything in it and remove it; returns when it is gone, also if it was before."""
+        """Kill and remove a container, and wait until it is gone."""
         await self._call(partial(_remove_container, container_id))
 
     async def labelled(self, label: str) -> list[str]:
-        """The containers with this label, running or not."""
+        """Return the containers with the label, running or not."""
         found = await self._call(lambda api: api.containers(all=True, filters={"label": label}))
         return [str(each["Id"]) for each in found]
 
     async def attach(self, container_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """The container's streams: what is written goes to its stdin; `demultiplexed` reads.
+        """Return the container's streams: writes go to its stdin; `demultiplexed` reads.
 
         Raises:
             SandboxUnavailable: the engine does not let us.
@@ -120,7 +116,7 @@ class DockerClient:
         self._threads.shutdown(wait=False)
 
     async def _call(self, work: Callable[[Any], T]) -> T:
-        """Let a thread do it. Who is cancelled meanwhile waits for its end: it has an effect."""
+        """Call in a thread. A cancelled caller waits for the end: the call has an effect."""
         loop = asyncio.get_running_loop()
         task = loop.run_in_executor(self._threads, partial(self._blocking, work))
         is_cancelled = False
@@ -130,7 +126,7 @@ class DockerClient:
             except asyncio.CancelledError:
                 is_cancelled = True
         if is_cancelled:
-            task.exception()  # nobody asks for it any more
+            task.exception()  # retrieved, so that asyncio does not log it
             raise asyncio.CancelledError
         return task.result()
 
@@ -152,7 +148,7 @@ class DockerClient:
 
 
 def _open_client(docker: Any, url: str | None) -> Any:
-    """A client. Whether anybody listens is tried first: docker-py forgets sockets that fail."""
+    """Open a client. A connection is tested first: docker-py leaks sockets that fail."""
     chosen = url or environment().get("DOCKER_HOST") or _HERE
     if chosen.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:
@@ -163,7 +159,7 @@ def _open_client(docker: Any, url: str | None) -> Any:
 
 
 def _address(api: Any) -> tuple[Any, str]:
-    """Where the engine's socket is: a path, or host, port and TLS context."""
+    """Return the engine's address: a path, or host, port and TLS context."""
     version = str(api.api_version)
     path = getattr(api.get_adapter(api.base_url), "socket_path", None)
     if path is not None:
@@ -175,7 +171,7 @@ def _address(api: Any) -> tuple[Any, str]:
 
 
 def _tls(api: Any) -> ssl.SSLContext:
-    """The client's own certificates, as asyncio wants them."""
+    """Return the client's own certificates as a context for asyncio."""
     verify = api.verify
     context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
     if api.cert:
@@ -194,7 +190,7 @@ async def _open_stream(address: Any) -> tuple[asyncio.StreamReader, asyncio.Stre
 
 
 def _remove_container(container_id: str, api: Any) -> None:
-    """Kill, then wait for the engine to have removed it. Whoever is gone already is fine."""
+    """Kill, then wait until the engine has removed it. A missing container is fine."""
     from docker.errors import APIError
 
     with suppress(APIError):
@@ -206,7 +202,7 @@ def _remove_container(container_id: str, api: Any) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """What the engine said, on one line, without addresses of ours."""
+    """Return the engine's message on one line, without addresses of ours."""
     if isinstance(error, FileNotFoundError | ConnectionRefusedError):
         return "it does not run here. Start it, or set DATAAGENT_SANDBOX_DOCKER_URL."
     said = getattr(error, "explanation", None) or type(error).__name__
@@ -226,7 +222,7 @@ _GROUPS: Final = (
 
 
 class DockerWall:
-    """Containers of one image on one engine."""
+    """Starts containers of one image on one engine."""
 
     name = "docker"
 
@@ -250,7 +246,7 @@ class DockerWall:
         self._alive: set[DockerProcess] = set()
 
     async def check(self) -> str:
-        """The engine's version, if a container could be started.
+        """Return the engine's version, if a container could be started.
 
         Raises:
             SandboxUnavailable: it could not; the message says why and what to do.
@@ -264,7 +260,7 @@ class DockerWall:
         return version
 
     async def start(self, home: SandboxHome, limits: SandboxLimits) -> DockerProcess:
-        """As `Wall.start`."""
+        """See `Wall.start`."""
         container = container_spec(
             self._image,
             limits,
@@ -279,11 +275,11 @@ class DockerWall:
         return process
 
     def place_of(self, workspace: Path) -> str | None:
-        """As `Wall.place_of`: the files are copied in, the engine need not see our disk."""
+        """See `Wall.place_of`: files are copied, since the engine may not share our disk."""
         return None
 
     async def aclose(self) -> None:
-        """As `Wall.aclose`."""
+        """See `Wall.aclose`."""
         await asyncio.gather(*(process.kill() for process in list(self._alive)))
         await self._client.aclose()
 
@@ -302,7 +298,7 @@ class DockerProcess:
         self._removing: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Attach, start, and wait for the runner's first word; without it nothing is left.
+        """Attach, start, and wait for the runner's first frame; on failure remove everything.
 
         Raises:
             SandboxUnavailable: it did not come.
@@ -326,12 +322,14 @@ class DockerProcess:
 
     @property
     def is_alive(self) -> bool:
-        """As `WallProcess.is_alive`."""
+        """See `WallProcess.is_alive`."""
         return self._reading is not None and not self._reading.done()
 
     @property
     def memory_kills(self) -> int:
-        """How many processes the engine's machine ended for want of memory, if it is ours."""
+        """Return how many processes were killed for lack of memory, if the engine is on this
+        machine.
+        """
         for place in _GROUPS:
             with suppress(OSError):
                 text = Path(place.format(self._container_id)).read_text()
@@ -339,7 +337,7 @@ class DockerProcess:
         return 0
 
     async def send(self, frame: Frame) -> None:
-        """As `WallProcess.send`."""
+        """See `WallProcess.send`."""
         writer = self._writer
         if writer is None or not self.is_alive:
             raise SandboxGone("The sandbox has ended.")
@@ -350,15 +348,15 @@ class DockerProcess:
             raise SandboxGone("The sandbox has ended.") from error
 
     async def receive(self) -> Frame:
-        """As `WallProcess.receive`."""
+        """See `WallProcess.receive`."""
         frame = await self._frames.get()
         if frame is None:
-            self._frames.put_nowait(None)  # for whoever asks again
+            self._frames.put_nowait(None)  # for later calls
             raise SandboxGone("The sandbox has ended.")
         return frame
 
     async def kill(self) -> None:
-        """As `WallProcess.kill`."""
+        """See `WallProcess.kill`."""
         if self._removing is None:
             self._removing = asyncio.create_task(self._remove(), name="docker-remove")
         await asyncio.shield(self._removing)
@@ -366,7 +364,7 @@ class DockerProcess:
     async def _remove(self) -> None:
         try:
             await self._client.remove(self._container_id)
-        except SandboxUnavailable as error:  # it ends by itself: nobody is attached any more
+        except SandboxUnavailable as error:  # it exits by itself, since no client is attached
             logger.warning("a container could not be removed: %s", error.message)
         finally:
             self._alive.discard(self)
@@ -380,7 +378,7 @@ class DockerProcess:
                     await self._writer.wait_closed()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Put frames together from what the container says, until it says no more."""
+        """Read frames from the container until its output ends."""
         buffer = FrameBuffer()
         try:
             while True:

@@ -1,14 +1,10 @@
-"""What a sandbox's container is, as the Docker API takes it. Pure data.
+"""The specification of a sandbox's container for the Docker API. Pure data.
 
-Each line is one of the walls: no network, no rights, our system calls only, a root that cannot be
-written to, places with a size and a number of files, no log on the host, and an end as soon as
-whoever attached is gone. Above: `docker.py`.
-
-The system calls a container of ours may make: a list of what data work needs, nothing else.
-
-Narrower than an engine's own profile, whose gaps depend on its version: sockets of the families
-UNIX, INET and INET6 only (no AF_ALG, AF_VSOCK, AF_NETLINK), no io_uring, no keys, no tracing, no
-namespaces. The runner puts a second filter of its own around the code (`runner/`). Pure data.
+Each setting is part of the wall: no network, no capabilities, a read-only root, mounts with a size
+and a number of files, no log on the host, and an end as soon as the attached client is gone. The
+seccomp profile lists the system calls that data work needs, narrower than an engine's own: sockets
+of the families UNIX, INET and INET6 only (no AF_ALG, AF_VSOCK, AF_NETLINK), no io_uring, no keys,
+no tracing, no namespaces. The runner adds a second filter around the code (`runner/`).
 """
 
 from __future__ import annotations
@@ -71,7 +67,7 @@ _TIME_CALLS: Final = (
 
 
 def seccomp_profile() -> str:
-    """The profile as the Docker API takes it: JSON text."""
+    """Return the profile as JSON text."""
     plain = [
         name
         for part in (_FILE_CALLS, _MEMORY_CALLS, _PROCESS_CALLS, _SOCKET_CALLS, _TIME_CALLS)
@@ -138,7 +134,7 @@ def container_spec(
     runtime: str | None = None,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """The body of `POST /containers/create`; `binds` maps places of the host to ours."""
+    """Return the body of `POST /containers/create`; `binds` maps host paths to ours."""
     return {
         "Image": image,
         "Cmd": ["python3", "-m", "runner", "single"],
@@ -151,7 +147,7 @@ def container_spec(
         "AttachStdout": True,
         "AttachStderr": True,
         "OpenStdin": True,
-        "StdinOnce": True,  # whoever attached has died: the runner reads its end and goes
+        "StdinOnce": True,  # the client has died: the runner reads the end of its input and exits
         "Tty": False,
         "NetworkDisabled": True,
         "HostConfig": {

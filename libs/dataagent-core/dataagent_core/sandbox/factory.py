@@ -1,15 +1,8 @@
-"""The sandboxes that the settings ask for, or the reason why there are none.
+"""Creates the sandboxes that the settings ask for, or says why there are none.
 
-Unset takes the first wall this machine seems to have and, with none, no sandbox at all: the tools
-are then not there. Whatever is asked for by name must be possible, or the process does not start.
-There is no way from here to code without a wall that nobody asked for. Above: `app/assembly.py`,
-`dataagent-server doctor`. Below: the walls, `wall_selection.py`, `pool.py`.
-
-Which wall this machine can build: asked in order, and with the reasons if it is none.
-
-Fails closed: where no wall stands, code is not run, and whoever asked is told what each one lacked
-and how to mend it. Nothing here falls back to a process without a wall. Above: `factory.py`. Below:
-the walls.
+By default the first wall this machine seems to have is used, and with none there are no sandboxes
+and no tools for code. A wall that is set by name must be possible, or the process does not start.
+Code never runs without a wall.
 """
 
 from __future__ import annotations
@@ -44,10 +37,10 @@ ALLOW_NAMESPACES = (
 
 
 class FirstWall:
-    """The first of several walls that can be built; which one is found out at its first use."""
+    """The first of several walls that can be built, chosen at its first use."""
 
     def __init__(self, walls: Sequence[Wall], *, hint: str) -> None:
-        """`hint` ends the sentence that says that none can."""
+        """`hint` ends the message that says that none can be built."""
         self._walls = list(walls)
         self._hint = hint
         self._chosen: Wall | None = None
@@ -55,11 +48,11 @@ class FirstWall:
 
     @property
     def name(self) -> str:
-        """The chosen wall's; `auto` before one was chosen."""
+        """The chosen wall's name; `auto` before one is chosen."""
         return "auto" if self._chosen is None else self._chosen.name
 
     async def start(self, home: SandboxHome, limits: SandboxLimits) -> WallProcess:
-        """As `Wall.start`; the message of a refusal has the reason of each wall."""
+        """See `Wall.start`; a refusal has the reason of each wall."""
         async with self._choosing:
             chosen = self._chosen
             if chosen is None:
@@ -80,27 +73,27 @@ class FirstWall:
         raise SandboxUnavailable(" ".join(["No sandbox can be built.", *reasons, self._hint]))
 
     def place_of(self, workspace: Path) -> str | None:
-        """As `Wall.place_of`."""
+        """See `Wall.place_of`."""
         return None if self._chosen is None else self._chosen.place_of(workspace)
 
     async def aclose(self) -> None:
-        """As `Wall.aclose`."""
+        """See `Wall.aclose`."""
         for wall in self._walls:
             await wall.aclose()
 
 
 def may_have_bwrap() -> bool:
-    """Whether bubblewrap is installed: a glance, no test."""
+    """Whether bubblewrap is installed, without testing it."""
     return shutil.which("bwrap") is not None
 
 
 def may_have_docker(url: str | None, environment_url: str | None) -> bool:
-    """Whether an engine may be there: one is named, or this machine's socket exists."""
+    """Whether there may be an engine: one is set, or this machine's socket exists."""
     return bool(url or environment_url) or os.path.exists("/var/run/docker.sock")
 
 
 async def bwrap_problem() -> str | None:
-    """What keeps bubblewrap from building a wall here, with the remedy; None if nothing does."""
+    """Return what prevents a bubblewrap wall here, with the remedy; None if nothing does."""
     program = shutil.which("bwrap")
     if program is None:
         return f"bubblewrap is not installed. {INSTALL_BWRAP}"
@@ -133,7 +126,7 @@ WorkspaceOf = Callable[[str], Path | None]
 def create_sandboxes(
     settings: Settings, workspace_of: WorkspaceOf | None = None, metrics: Metrics | None = None
 ) -> Sandboxes | None:
-    """The sandboxes, of which nothing runs before the first use; None where there are to be none.
+    """Create the sandboxes, of which none runs before the first use; None if there are to be none.
 
     Raises:
         Misconfigured: what is asked for by name does not exist or is not allowed here.
@@ -156,7 +149,7 @@ def create_sandboxes(
 
 
 def create_wall(settings: Settings) -> Wall | None:
-    """The wall, without building it; as `create_sandboxes`."""
+    """Create the wall without building it. Raises as `create_sandboxes`."""
     wanted = settings.sandbox
     if wanted in _SINGLE_TENANT and settings.multi_tenant:
         raise Misconfigured(
@@ -183,7 +176,7 @@ def create_wall(settings: Settings) -> Wall | None:
 
 
 async def wall_problem(settings: Settings) -> str | None:
-    """Why no sandbox can be had as the settings say, with the remedy; None if one can.
+    """Return why the set sandbox is impossible, with the remedy; None if it is possible.
 
     Raises:
         Misconfigured: as `create_sandboxes`.
@@ -205,7 +198,7 @@ async def wall_problem(settings: Settings) -> str | None:
 
 
 async def first_wall(settings: Settings) -> str:
-    """The name of the wall that will be used; ask `wall_problem` first."""
+    """Return the name of the wall that will be used; check `wall_problem` first."""
     if settings.sandbox in (None, "auto"):
         return "bwrap" if await bwrap_problem() is None else "docker"
     return settings.sandbox
@@ -225,7 +218,7 @@ async def require_wall(settings: Settings) -> None:
 
 
 def limits_of(settings: Settings) -> SandboxLimits:
-    """What the settings let a sandbox use."""
+    """Return a sandbox's limits from the settings."""
     file_bytes = min(SandboxLimits().file_bytes, settings.sandbox_disk)
     return SandboxLimits(
         memory_bytes=settings.sandbox_memory,
@@ -282,7 +275,7 @@ async def _docker_problem(settings: Settings) -> str | None:
 
 
 def _named(name: str, settings: Settings) -> Wall:
-    """A wall of somebody else's package.
+    """Create a wall of another package.
 
     Raises:
         Misconfigured: none has that name, or it cannot be made.

@@ -1,22 +1,14 @@
-"""Commands as ordinary processes of this machine.
+"""Runs commands as ordinary processes of this machine, in shells that keep their state.
 
-This is NOT isolation: the command runs as our own user and can read what we can read. It gets a
-clean environment without our secrets, a directory to start in, a time and an output limit, and it
-leaves nothing running. Use it where the person at the keyboard owns the machine (the terminal), or
-where every command is approved. Isolation comes from other runners with the same `Runner` protocol.
+This is NOT isolation: a command runs as our own user and can read what we can read. It gets a clean
+environment without our secrets, a directory, a time limit and an output limit, and nothing it
+started stays running. Use it where the person at the keyboard owns the machine, or where every
+command is approved.
 
-Output that may be longer than we keep: its beginning and its end, and how much is missing.
-
-Folders for the time a process lives. One that was killed cannot take its own away.
-
-A shell that goes on from command to command, although each command is a process of its own.
-
-Directory, variables, functions, aliases and options (but `set -e`) are written down when a command
-ends and taken up by the next one of the same conversation. So a command that is stopped for its
-time, or that ends the shell, costs nothing of what was before it, and between two commands nothing
-runs. What is not kept: processes in the background, open files, traps. Above:
-`middleware/shell.py`. Below: a `CommandRunner`, which starts the process and ends it
-with all it started.
+A shell's state (directory, variables, functions, aliases and options except `set -e`) is saved when
+a command ends and restored by the next one of the same conversation. A command that times out or
+exits the shell loses nothing of the state before it, and between two commands nothing runs.
+Background processes, open files and traps are not restored.
 """
 
 from __future__ import annotations
@@ -38,7 +30,7 @@ from dataagent_core.sandbox.types import CommandResult, CommandRunner
 
 
 class TruncatedOutput:
-    """Keeps the first three quarters and the last quarter of `limit` bytes."""
+    """Stores the first three quarters and the last quarter of `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._head_limit = limit * 3 // 4
@@ -48,7 +40,7 @@ class TruncatedOutput:
         self._total = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Add bytes."""
         self._total += len(chunk)
         room = self._head_limit - len(self._head)
         self._head += chunk[:room] if room > 0 else b""
@@ -62,7 +54,7 @@ class TruncatedOutput:
         return self._total > len(self._head) + len(self._tail)
 
     def text(self) -> str:
-        """What was kept, with a note in place of what was not."""
+        """Return the stored text, with a note in place of the missing part."""
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
         if not self.is_cut:
             return (bytes(self._head) + bytes(self._tail)).decode(errors="replace")
@@ -71,7 +63,7 @@ class TruncatedOutput:
 
 
 def process_folder(prefix: str) -> Path:
-    """A new folder of this process, for its user alone; those of dead processes are taken away."""
+    """Create a folder of this process, for its user only, and remove those of dead processes."""
     for old in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
         pid = old.name.removeprefix(prefix).partition("-")[0]
         if pid.isdigit() and not Path("/proc", pid).exists():
@@ -97,14 +89,14 @@ class LocalRunner:
         path: str = DEFAULT_PATH,
         home: Path | None = None,
     ) -> None:
-        """`home` is what commands have as theirs; unless given, the directory they start in."""
+        """`home` is the commands' home; by default the directory they start in."""
         self._home = home
         self._output_limit = output_limit
         self._path = path
         self._shell = shutil.which("bash", path=path) or "/bin/sh"
 
     async def run(self, command: str, *, directory: Path, timeout_seconds: float) -> CommandResult:
-        """As `Runner.run`. What the command left in the background is ended with it."""
+        """See `CommandRunner.run`. Background processes of the command are killed with it."""
         output = TruncatedOutput(self._output_limit)
         process, reading = await self._start(command, directory, output)
         timed_out = False
@@ -125,7 +117,7 @@ class LocalRunner:
     async def _start(
         self, command: str, directory: Path, output: TruncatedOutput
     ) -> tuple[Process, asyncio.Task[None]]:
-        """Start the command; its output goes through a pipe of ours.
+        """Start the command with its output in a pipe of ours.
 
         A pipe of asyncio's own keeps `wait()` from returning while a background child holds it.
         """
@@ -151,7 +143,7 @@ class LocalRunner:
 
 
 async def _read(readable: int, output: TruncatedOutput) -> None:
-    """Collect what comes through the pipe until all who hold it have ended.
+    """Read the pipe until every process that holds it has ended.
 
     Not with a pipe transport: uvloop's closes the descriptor twice, and the second time it may be
     another thread's file.
@@ -180,7 +172,7 @@ async def _read(readable: int, output: TruncatedOutput) -> None:
 
 
 async def _end(process: Process, reading: asyncio.Task[None]) -> None:
-    """Kill the group, reap the leader, and take the last of the output."""
+    """Kill the group, reap the leader, and read the last of the output."""
     with suppress(ProcessLookupError):  # everybody has gone by himself
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
@@ -200,7 +192,7 @@ async def _group_is_gone(group: int) -> None:
 
 
 def _has_living(group: int) -> bool:
-    """Whether anybody of the group still runs. Who is dead and not buried does not count.
+    """Whether any process of the group is running; zombies do not count.
 
     The others are not our children: whose they are now buries them late or, in many a container,
     never.
@@ -215,7 +207,7 @@ def _has_living(group: int) -> bool:
 
 
 def _runs_in(stat: Path, group: int) -> bool:
-    """Whether a process is of the group and alive, by the line the system keeps about it."""
+    """Whether a process is alive and in the group, by its line in `/proc`."""
     try:
         state, _parent, its_group = stat.read_text().rpartition(")")[2].split()[:3]
     except (OSError, ValueError):  # it is gone
@@ -224,7 +216,7 @@ def _runs_in(stat: Path, group: int) -> bool:
 
 
 async def _until_done(task: asyncio.Task[None]) -> None:
-    """Wait for the end of a task however often we are cancelled; then be cancelled."""
+    """Wait for a task's end however often the caller is cancelled, then raise the cancellation."""
     was_cancelled = False
     while not task.done():
         try:
@@ -284,7 +276,7 @@ class Shells(Protocol):
         timeout_seconds: float,
         sandbox_id: str | None = None,
     ) -> CommandResult:
-        """Run a command where the last one of this conversation left off, the first in `directory`.
+        """Run a command with the conversation's shell state, the first one in `directory`.
 
         Raises:
             ToolFailed: as `CommandRunner.run`.
@@ -293,7 +285,7 @@ class Shells(Protocol):
 
 
 class LocalShells:
-    """Shells over a runner on this machine. What they keep goes with this object.
+    """Shells over a runner on this machine. Their state is lost with this object.
 
     Without bash a command is run as it is, and nothing is kept.
     """
@@ -314,7 +306,7 @@ class LocalShells:
         timeout_seconds: float,
         sandbox_id: str | None = None,
     ) -> CommandResult:
-        """As `Shells.run`; commands of one conversation run one after another."""
+        """See `Shells.run`; commands of one conversation run one after another."""
         key = hashlib.sha256(f"{user_id}\0{session_id}".encode()).hexdigest()
         async with self._turns.setdefault(key, asyncio.Lock()):
             state = self._place() / key[:32]
@@ -325,13 +317,13 @@ class LocalShells:
             )
 
     def close(self) -> None:
-        """Forget all shells."""
+        """Delete the state of all shells."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
     def _place(self) -> Path:
-        """A folder that is ours alone: what shells keep may hold secrets."""
+        """Return a private folder: the state may contain secrets."""
         if self._folder is None:
             self._folder = process_folder("dataagent-shells-")
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -339,7 +331,7 @@ class LocalShells:
 
 
 def persistent_command(command: str, state: str) -> str:
-    """A command for bash that takes up the state in a file, runs, and leaves its own there.
+    """Return a bash command that restores the state from a file, runs, and saves it.
 
     All of it is one line, so that bash counts the command's own lines in what it reports.
     """
@@ -351,5 +343,5 @@ def persistent_command(command: str, state: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """The text as one word of bash on one line."""
+    """Quote the text as one word of bash on one line."""
     return "$'" + "".join(_QUOTED.get(letter, letter) for letter in text) + "'"

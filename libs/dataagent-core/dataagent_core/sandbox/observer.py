@@ -1,7 +1,6 @@
-"""What is known of code after it ran: an audit note and a span each, and how long it took.
+"""Records runs of code: an audit entry, a span and the duration of each.
 
-The note holds the code's hash and size, never the code, its output or its files' names. Above:
-`tools/python.py` tells it of each run. Below: `audit/`, `telemetry/`.
+The entry has the code's hash and size, never the code, its output or its files' names.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataagent_core.telemetry import Metrics, Traces
 
 
 class CodeObserver:
-    """Notes and counts runs of code. Without anybody to tell it does nothing."""
+    """Records runs of code; without audit, traces and metrics it does nothing."""
 
     def __init__(
         self,
@@ -30,7 +29,7 @@ class CodeObserver:
         self._traces = traces or Traces()
 
     async def observe(self, wall: str, code: Awaitable[CodeResult]) -> CodeResult:
-        """How code ended that runs now, in a span of its own."""
+        """Run the block in a span, and record how the code ended."""
         with self._traces.span("sandbox.python", {"dataagent.sandbox.wall": wall}) as span:
             result = await code
             if result.status != "ok":
@@ -38,12 +37,12 @@ class CodeObserver:
             return result
 
     def record_wait(self, seconds: float) -> None:
-        """A run has got its sandbox after so long."""
+        """Record how long a run waited for its sandbox."""
         if self._metrics is not None:
             self._metrics.sandbox_waited(seconds)
 
     def record_refusal(self, code: str, context: RunContext, reason: str) -> None:
-        """Code was not run."""
+        """Record that code was not run."""
         if self._metrics is not None:
             self._metrics.code_ran("refused", 0.0)
         self._note(code, context, {"status": "refused", "reason": reason[:200]}, is_fine=False)
@@ -57,7 +56,7 @@ class CodeObserver:
         *,
         wall: str,
     ) -> None:
-        """Code was run, however it ended."""
+        """Record that code was run, however it ended."""
         if self._metrics is not None:
             self._metrics.code_ran(result.status, result.wall_seconds)
         details: dict[str, object] = {

@@ -1,9 +1,9 @@
-"""All sandboxes of a server: who has which, how many are ready, and when one ends.
+"""The pool of sandboxes: owners, warm spares and expiry.
 
-A sandbox is made for nobody, waits warm, and is bound to the first (user, thread) that needs one;
-from then on it is never anybody else's. It ends when nobody used it for a while, when it was used
-often enough, when its session ends, when another of its user or of all needs its room, or when
-something in it had to be ended from outside.
+A sandbox is created without an owner, waits warm, and is bound to the first (user, thread) that
+needs one; it never gets another owner. It ends when it was idle for a while, when it was used often
+enough, when its session ends, when the limits need its place, or when something in it had to be
+killed from outside.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PoolSettings:
 
 
 class Sandboxes:
-    """The pool: one sandbox per (user, thread), never shared across users."""
+    """The pool: one sandbox per (user, thread), never shared between users."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Sandboxes:
         workspace_of: WorkspaceOf | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        """`workspace_of` names the directory of a user's files, if the sandbox is to see one."""
+        """`workspace_of` returns the directory of a user's files, if sandboxes see one."""
         self._wall = wall
         self._limits = limits or SandboxLimits()
         self._settings = settings or PoolSettings()
@@ -85,12 +85,12 @@ class Sandboxes:
 
     @property
     def wall(self) -> Wall:
-        """What stands around the code."""
+        """The wall around the code."""
         return self._wall
 
     @property
     def limits(self) -> SandboxLimits:
-        """What each may use."""
+        """The limits of each sandbox."""
         return self._limits
 
     @property
@@ -104,7 +104,7 @@ class Sandboxes:
         return len(self._ready)
 
     async def warm(self) -> None:
-        """Fill the pool and wait for it.
+        """Fill the pool, and wait until it is full.
 
         Raises:
             SandboxUnavailable: the wall cannot be built here; says why.
@@ -118,12 +118,12 @@ class Sandboxes:
     async def session(
         self, user_id: str, thread_id: str, *, sandbox_id: str | None = None
     ) -> SandboxSession:
-        """The sandbox of a user's thread; a new one if there is none or it has ended.
+        """Return the sandbox of a user's thread; a new one if it has none or it has ended.
 
         With `sandbox_id` the user gets back a living one of theirs.
 
         Raises:
-            NotFound: nobody's, or somebody else's, sandbox has that id.
+            NotFound: no sandbox of the user has that id.
             TooManySandboxes: all are in use, and none came free in time.
             UserLimit: all the user may have are in use, and none came free in time.
             SandboxUnavailable: the wall cannot be built; no code runs.
@@ -142,7 +142,7 @@ class Sandboxes:
             return session
 
     def find_session(self, user_id: str, thread_id: str) -> SandboxSession | None:
-        """The sandbox a user's thread has now; none is made."""
+        """Return the current sandbox of a user's thread; none is created."""
         session = self._bound.get((user_id, thread_id))
         return session if session is not None and session.is_alive else None
 
@@ -151,7 +151,7 @@ class Sandboxes:
         await self._drop((user_id, thread_id), "released")
 
     def release_soon(self, thread_id: str) -> None:
-        """End a thread's sandbox soon, whoever's it is, without anybody waiting for it."""
+        """End a thread's sandboxes of any user in the background."""
         for owner in [each for each in self._bound if each[1] == thread_id]:
             self._soon(owner, "released")
 
@@ -213,7 +213,7 @@ class Sandboxes:
         return await SandboxSession.start(self._wall, uuid4().hex, self._limits)
 
     async def _wait_for_room(self, user_id: str) -> None:
-        """Count one more as soon as one is free, or not in use just now."""
+        """Reserve a place as soon as one is free or an idle sandbox can be ended."""
         self._waiting += 1
         try:
             async with asyncio.timeout(self._settings.wait_seconds):
@@ -227,13 +227,13 @@ class Sandboxes:
         self._opening[user_id] += 1
 
     def _has_room(self, user_id: str) -> bool:
-        """Whether the user can have one more, if need be in place of one that is idle."""
+        """Whether the user can have one more, if necessary in place of an idle one."""
         if self._is_share_full(self._used_by(user_id) + 1):
             return self._longest_idle(user_id) is not None
         return self._used < self._settings.max_sessions or self._longest_idle() is not None
 
     async def _make_room(self, user_id: str) -> None:
-        """End the one that was not used for the longest time, if there is one too many.
+        """End the sandbox that was idle longest, if there is one too many.
 
         A user who has too many gives up one of their own.
         """
@@ -278,7 +278,7 @@ class Sandboxes:
         )
 
     def _longest_idle(self, user_id: str | None = None) -> Owner | None:
-        """Of those that nobody uses just now, the one that was used last the longest time ago.
+        """Return the idle sandbox that was used least recently.
 
         With `user_id`, of the user's.
         """
@@ -288,7 +288,7 @@ class Sandboxes:
         return None
 
     def _touch(self, owner: Owner) -> None:
-        """It was used just now: it is the last to go, and has its whole time again."""
+        """Mark a sandbox as just used, and restart its expiry."""
         if owner not in self._bound:
             return
         self._bound.move_to_end(owner)
@@ -314,7 +314,7 @@ class Sandboxes:
         task.add_done_callback(self._tasks.discard)
 
     async def _drop(self, owner: Owner, cause: Cause) -> None:
-        """End a sandbox; nobody can get it any more from the first moment on."""
+        """End a sandbox; it is unavailable from the first moment on."""
         session = self._bound.pop(owner, None)
         self._forget_timer(owner)
         if session is not None:
@@ -324,7 +324,7 @@ class Sandboxes:
             self._freed.set()
 
     def _remember(self, owner: Owner) -> None:
-        """Its next sandbox has to say that what was in this one is gone."""
+        """Note that the next sandbox must say that the previous state is lost."""
         self._gone[owner] = None
         while len(self._gone) > _MOST_REMEMBERED:
             self._gone.popitem(last=False)
@@ -334,7 +334,7 @@ class Sandboxes:
             self._metrics.sandbox_killed(cause)
 
     def _refill(self) -> None:
-        """See that enough wait for an owner, without anybody waiting for it."""
+        """Create spare sandboxes in the background."""
         if self._is_closed or (self._refilling is not None and not self._refilling.done()):
             return
         self._refilling = asyncio.create_task(self._refill_quietly(), name="sandbox-refill")

@@ -1,4 +1,4 @@
-"""What a runner's answers mean. Pure; believes nothing that does not have the right shape."""
+"""Parses a runner's answers. Pure; nothing that lacks the right shape is believed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME_LIMIT = 255
 
 
 def code_result(answer: Frame, *, ran_out_of_memory: bool) -> CodeResult:
-    """How a run ended. The system's count of processes it ended for memory is ours to know.
+    """Return how a run ended. The number of memory kills comes from the system, not the runner.
 
     Raises:
         SandboxGone: the answer is none.
@@ -58,14 +58,14 @@ def _status(said: object) -> CodeStatus:
 
 
 def clean_path(path: str) -> str:
-    """A path that can be shown and stored: relative, without signs nobody sees."""
+    """Return a path that can be shown and stored: relative, without invisible characters."""
     parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
     clean = [_NOT_IN_NAMES.sub("_", part)[:_NAME_LIMIT] for part in parts]
     return "/".join(clean) or "_"
 
 
 def file_changes(answer: Frame) -> list[tuple[FileChange, str]]:
-    """What differs from the workspace, each with a stamp of its content."""
+    """Return what differs from the workspace, each with a stamp of its content."""
     found: list[tuple[FileChange, str]] = []
     for entry in items(answer.fields.get("changes")):
         match entry:
@@ -79,13 +79,13 @@ def file_changes(answer: Frame) -> list[tuple[FileChange, str]]:
 
 
 def uploads(paths: list[str], answer: Frame) -> list[FileUploadResponse]:
-    """What became of each file that was sent."""
+    """Return the result for each file that was sent."""
     errors = _errors(answer)
     return [FileUploadResponse(path, errors.get(path)) for path in paths]
 
 
 def downloads(paths: list[str], answer: Frame) -> list[FileDownloadResponse]:
-    """Each file that was asked for, or why there is none."""
+    """Return each requested file, or why it is missing."""
     errors = _errors(answer)
     files = dict(unpack_files(answer.fields.get("files"), answer.body))
     return [

@@ -1,7 +1,7 @@
-"""The shell of a conversation, in its sandbox: the same `Shells` as on this machine, behind a wall.
+"""The shell of a conversation in its sandbox.
 
-Directory, variables and functions go on from command to command, as in `shell.py`; files are those
-that `execute_python` sees. Above: `middleware/shell.py`. Below: `pool.py`.
+Directory, variables and functions persist from command to command as in `local.py`; files are those
+that `execute_python` sees.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_RUNS: Final = {
 
 
 class SandboxShells:
-    """Shells behind a wall. What they keep goes with the conversation's sandbox."""
+    """Shells behind a wall. Their state is lost with the conversation's sandbox."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
@@ -44,7 +44,7 @@ class SandboxShells:
         timeout_seconds: float,
         sandbox_id: str | None = None,
     ) -> CommandResult:
-        """As `Shells.run`, one after another; the directory is the sandbox's own workspace.
+        """See `Shells.run`; one at a time, in the sandbox's own workspace.
 
         Raises:
             SandboxUnavailable: there is no wall; the command has not run.

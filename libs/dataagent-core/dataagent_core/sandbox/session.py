@@ -1,10 +1,9 @@
 """A sandbox of one user's conversation, as the rest of DataAgent uses it.
 
-`run_python` runs a cell whose variables stay; `execute` and deepagents' file tools act in the same
-place, because this is one of its `BaseSandbox`es. One thing runs at a time. The user's workspace is
-seen but not changed: `uncommitted` says what differs, `commit` carries it over. Only a project is
-worked on in place. Whoever is cancelled while something runs has ended it. Above: `pool.py`. Below:
-`channel.py`, and a wall.
+`run_python` runs a cell whose variables persist; `execute` and deepagents' file tools act in the
+same place, because this is a deepagents `BaseSandbox`. One thing runs at a time, and cancelling the
+caller ends it. The user's workspace is visible but not changed: `uncommitted` returns what differs,
+`commit` writes it. Only a project is changed in place.
 """
 
 from __future__ import annotations
@@ -65,9 +64,7 @@ class SandboxSession(BaseSandbox):
         self._uncommitted: UncommittedChanges | None = None  # none without a workspace
         self._is_copied = False  # the workspace is not mounted but followed
         self._seen: Seen = {}
-        self._unexamined_ns: int | None = (
-            None  # when a run began whose changes nobody has looked at
-        )
+        self._unexamined_ns: int | None = None  # when a run began whose changes have not been read
         self._has_ended = False
         self._uses = 0
         self._has_forgotten = False
@@ -76,7 +73,7 @@ class SandboxSession(BaseSandbox):
 
     @classmethod
     async def start(cls, wall: Wall, sandbox_id: str, limits: SandboxLimits) -> SandboxSession:
-        """Start a sandbox that nobody owns yet; `bind` gives it a workspace.
+        """Start a sandbox without an owner; `bind` gives it a workspace.
 
         Raises:
             SandboxUnavailable: the wall cannot be built.
@@ -86,12 +83,12 @@ class SandboxSession(BaseSandbox):
 
     @property
     def id(self) -> str:
-        """The sandbox's id, by which its owner may ask for it again."""
+        """The sandbox's id, by which its owner finds it again."""
         return self._sandbox_id
 
     @property
     def limits(self) -> SandboxLimits:
-        """What may be used here."""
+        """The sandbox's limits."""
         return self._limits
 
     @property
@@ -101,7 +98,7 @@ class SandboxSession(BaseSandbox):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something runs, or waits to."""
+        """Whether something is running or waiting."""
         return self._channel.is_busy
 
     @property
@@ -116,7 +113,7 @@ class SandboxSession(BaseSandbox):
         on_kill: Callable[[str], None] | None = None,
         has_forgotten: bool,
     ) -> None:
-        """Call `on_idle` whenever nothing runs any more, `on_kill` with why a run was ended.
+        """Call `on_idle` whenever nothing runs any more, and `on_kill` with why a run was killed.
 
         `has_forgotten`: an earlier sandbox of the owner is gone, and the next result says so.
         """
@@ -146,7 +143,7 @@ class SandboxSession(BaseSandbox):
         timeout_seconds: float | None = None,
         reset: bool = False,
     ) -> CodeResult:
-        """Run code after everything that ran here before; `reset` forgets that first.
+        """Run code with the state of earlier runs; `reset` discards that first.
 
         `files` are put into the workspace before. What the code does is never an error here: the
         result's status says how it ended.
@@ -162,23 +159,23 @@ class SandboxSession(BaseSandbox):
     async def run_command(
         self, command: str, *, timeout_seconds: float | None = None
     ) -> CodeResult:
-        """Run a shell command in the workspace; as `run_python`, but only its files stay."""
+        """Run a shell command in the workspace; as `run_python`, but only its files persist."""
         return await self._run("shell", command, timeout_seconds, {})
 
     @property
     def uncommitted(self) -> list[FileChange]:
-        """What differed from the workspace after the last run and was not carried over."""
+        """Return what differed from the workspace after the last run and was not committed."""
         return [] if self._uncommitted is None else self._uncommitted.changes
 
     async def changes(self) -> list[FileChange]:
-        """What differs from the workspace now and was not carried over."""
+        """Return what differs from the workspace now and was not committed."""
         await self._find_changes(self._unexamined_ns or time.time_ns())
         return self.uncommitted
 
     async def commit(
         self, writer: WorkspaceWriter, paths: frozenset[str] | None = None
     ) -> CommitResult:
-        """Carry changes over into the workspace: all of them, or those that are named.
+        """Write changes to the workspace: all of them, or the named ones.
 
         Raises:
             QuotaExceeded: there is no room for all; nothing was changed.
@@ -205,7 +202,7 @@ class SandboxSession(BaseSandbox):
         await self._process.kill()
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """As `SandboxBackendProtocol.aexecute`."""
+        """See `SandboxBackendProtocol.aexecute`."""
         result = await self.run_command(command, timeout_seconds=timeout)
         output = result.stdout + result.stderr
         if result.status in _REASONS:
@@ -213,16 +210,16 @@ class SandboxSession(BaseSandbox):
         return ExecuteResponse(output, result.exit_code, result.is_cut)
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """As `BackendProtocol.aupload_files`; relative paths are the workspace's."""
+        """See `BackendProtocol.aupload_files`; relative paths are the workspace's."""
         answer = await self._ask(_put(files))
         return uploads([path for path, _ in files], answer)
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """As `BackendProtocol.adownload_files`."""
+        """See `BackendProtocol.adownload_files`."""
         return downloads(paths, await self._ask(Frame("get", {"paths": paths})))
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Blocking twin of `aexecute`, for other threads than the loop's."""
+        """Blocking twin of `aexecute`, for threads other than the loop's."""
         return self._from_thread(self.aexecute(command, timeout=timeout))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -271,7 +268,7 @@ class SandboxSession(BaseSandbox):
         return await self._channel.ask(frame, seconds)
 
     async def _find_changes(self, began_ns: int) -> None:
-        """Find out what differs from the workspace after a run that began at that time."""
+        """Find what differs from the workspace after a run that began at that time."""
         if self._uncommitted is not None:
             found = file_changes(await self._ask(Frame("changes")))
             await asyncio.to_thread(self._uncommitted.update, found, began_ns=began_ns)
@@ -281,7 +278,7 @@ class SandboxSession(BaseSandbox):
         return download.content
 
     async def _send_updates(self) -> None:
-        """Send what has changed in the workspace and is not seen by itself."""
+        """Send workspace changes that the sandbox does not see by itself."""
         uncommitted = self._uncommitted
         if uncommitted is None:
             return
@@ -306,7 +303,7 @@ class SandboxSession(BaseSandbox):
             await self._send(batch, uncommitted)
 
     async def _send(self, files: list[tuple[str, bytes]], uncommitted: UncommittedChanges) -> None:
-        """Put files there as the workspace has them; what finds no room is nothing it has seen."""
+        """Send files as the workspace has them, and note those that did not fit."""
         answer = await self._ask(_put(files, known=True))
         for each in uploads([path for path, _ in files], answer):
             if each.error is not None:

@@ -1,8 +1,7 @@
-"""What runs commands and code, and what comes back. Plain data and protocols.
+"""Protocols and plain data of running commands and code.
 
-Two notions stand side by side. A `CommandRunner` runs a command of the person at the keyboard. A
-`Wall` starts a place for code that nobody trusts; bubblewrap and Docker are walls, and `session.py`
-talks to what they started.
+A `CommandRunner` runs a command of the person at the keyboard. A `Wall` starts a runner for
+untrusted code; bubblewrap and Docker are walls, and `session.py` talks to the runners they start.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CodeStatus = Literal["ok", "error", "timeout", "memory", "killed"]
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. `exit_code` is None when it was stopped for its time."""
+    """How a command ended. `exit_code` is None if it timed out."""
 
     output: str
     exit_code: int | None
@@ -34,7 +33,7 @@ class CommandResult:
 
 
 class CommandRunner(Protocol):
-    """Runs one command at a time for a caller; calls may overlap."""
+    """Runs commands; calls may overlap."""
 
     async def run(self, command: str, *, directory: Path, timeout_seconds: float) -> CommandResult:
         """Run a shell command in a directory and wait for its end.
@@ -50,7 +49,7 @@ class CommandRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """How much a sandbox may use. A run that asks for more time gets at most `max_wall_seconds`."""
+    """A sandbox's limits. A run that requests more time gets at most `max_wall_seconds`."""
 
     memory_bytes: int = 512 * _MIB
     cpus: float = 1.0
@@ -65,13 +64,13 @@ class SandboxLimits:
     harvest_bytes: int = 50 * _MIB
 
     def seconds(self, asked: float | None) -> float:
-        """How long a run may take that asked for so much."""
+        """Return how long a run that requested so much time may take."""
         return min(asked or self.wall_seconds, self.max_wall_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """A file that code made or changed; `path` is relative to the workspace."""
+    """A file that code created or changed; `path` is relative to the workspace."""
 
     path: str
     content: bytes
@@ -113,20 +112,20 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class SandboxHome:
-    """Whose place a wall builds. `sandbox_id` is ours; the workspace may be bound later."""
+    """Whose sandbox a wall starts. `sandbox_id` is ours; the workspace may be bound later."""
 
     sandbox_id: str
     workspace: Path | None = None
 
 
 class WallProcess(Protocol):
-    """A runner inside a wall: frames go in and come out, in order."""
+    """A runner inside a wall: frames in and frames out, in order."""
 
     async def send(self, frame: Frame) -> None:
-        """Hand over a frame.
+        """Send a frame.
 
         Raises:
-            SandboxGone: nobody is there any more.
+            SandboxGone: the runner has ended.
         """
         ...
 
@@ -135,17 +134,17 @@ class WallProcess(Protocol):
         ...
 
     async def kill(self) -> None:
-        """End everything inside, at once; returns when it is gone. Twice is fine."""
+        """Kill everything inside, and return when it is gone. Idempotent."""
         ...
 
     @property
     def is_alive(self) -> bool:
-        """Whether the runner is still there, as far as we know."""
+        """Whether the runner is alive, as far as we know."""
         ...
 
     @property
     def memory_kills(self) -> int:
-        """How many processes the system has ended inside for want of memory; 0 if not known."""
+        """Return how many processes the system killed for lack of memory; 0 if unknown."""
         ...
 
 
@@ -166,7 +165,7 @@ class Wall(Protocol):
         ...
 
     def place_of(self, workspace: Path) -> str | None:
-        """Where the runner finds a workspace it can mount below an overlay, or `IN_PLACE`.
+        """Return where the runner finds a workspace to mount below an overlay, or `IN_PLACE`.
 
         None: it cannot, so the session copies the files in.
         """

@@ -1,16 +1,10 @@
-"""What a sandbox has changed of a workspace and nobody has kept yet, and what was there before.
+"""Changes of a sandbox against its user's workspace, and their commit. Blocking, except the commit.
 
-The workspace may change as well: by its owner, or by another conversation. So with each change is
-noted what the workspace had when the code ran; who keeps the change later can tell whether it
-would overwrite something the code has never seen. Looks at the workspace, changes nothing in it.
-Blocking. Above: `session.py`. Below: the file system.
-
-A workspace's files for a sandbox that cannot mount it: what is new and fits. Blocking.
-
-Carrying a sandbox's changes over into the workspace: all that are wanted, or none.
-
-The workspace is the user's and has a quota; whoever keeps it is handed down as a `WorkspaceWriter`.
-Asking a person first, and writing it down, is the caller's business.
+The workspace may change as well: by its owner, or by another conversation. Each change therefore
+records what the workspace had when the code ran, and committing it can tell whether it would
+overwrite something the code has never seen. A commit writes all wanted changes or none; approval
+and audit are the caller's. For a sandbox that cannot mount the workspace, `changed_batches` returns
+what is new and fits.
 """
 
 from __future__ import annotations
@@ -40,7 +34,7 @@ Seen = dict[str, Stamp]
 def changed_batches(
     workspace: Path, limits: SandboxLimits, seen: Seen, *, exclude: Collection[str] = ()
 ) -> Iterator[list[tuple[str, bytes]]]:
-    """The plain files of a workspace that are not as they were `seen`, in parts that can be sent.
+    """Yield regular files that differ from those `seen`, in batches that can be sent.
 
     Links are not followed. A file over the limit, and what comes when the place is full, stays out,
     and so do the files named in `exclude`. What comes out is `seen` from then on, and nothing else.
@@ -62,7 +56,7 @@ def changed_batches(
 
 
 def mark_seen(workspace: Path, paths: Iterable[str], seen: Seen) -> None:
-    """These files are known as they are now: the sandbox has them already."""
+    """Note that the sandbox has these files as they are now."""
     for path in paths:
         with suppress(OSError):
             about = (workspace / path).lstat()
@@ -70,7 +64,7 @@ def mark_seen(workspace: Path, paths: Iterable[str], seen: Seen) -> None:
 
 
 def read_plain(workspace: Path, path: str, limit: int) -> bytes | None:
-    """One plain file of it; None if it is none, or longer. No link is followed."""
+    """Return a regular file; None if it is none, or longer. No link is followed."""
     *folders, name = path.split("/")
     with ExitStack() as opened, suppress(OSError):  # a link on the way, or gone
         directory = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -96,7 +90,7 @@ def _files(
 
 
 def _read(name: str, folder: int, limit: int, known: Stamp | None) -> tuple[bytes, Stamp] | None:
-    """A plain file and its stamp; None if it is none, longer, or as it is known."""
+    """Return a regular file and its stamp; None if it is none, longer, or unchanged."""
     try:
         number = os.open(name, _FLAGS, dir_fd=folder)
     except OSError:  # a link, or gone
@@ -110,15 +104,17 @@ def _read(name: str, folder: int, limit: int, known: Stamp | None) -> tuple[byte
 
 
 _UNKNOWN: Final = "moved"
-"""In place of a stamp: nobody knows what the code saw. The workspace changed while it ran, say."""
+"""In place of a stamp: what the code saw is unknown, as the workspace may have changed."""
 
 _OUTPUT: Final = "output/"
-"""What code leaves here comes back with each result; it is nothing that has to be kept."""
+"""Files here are returned with each result and need not be committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A change, the stamp of its content, and the stamp of what the workspace had; None: none."""
+    """A change, the stamp of its content, and the stamp of the workspace's file; None for
+    no file.
+    """
 
     change: FileChange
     stamp: str
@@ -129,7 +125,7 @@ class UncommittedChanges:
     """The changes of one sandbox against one workspace."""
 
     def __init__(self, workspace: Path, seen: Seen | None = None) -> None:
-        """`seen` are the files a sandbox was sent that cannot mount the workspace."""
+        """`seen` are the files sent to a sandbox that cannot mount the workspace."""
         self.workspace = workspace
         self._seen = seen
         self._pending: dict[str, _Pending] = {}
@@ -140,21 +136,21 @@ class UncommittedChanges:
 
     @property
     def changes(self) -> list[FileChange]:
-        """Them, by path; those with names that cannot be kept are left out."""
+        """Return the changes by path, without names that cannot be stored."""
         return [self._pending[path].change for path in sorted(self._pending)]
 
     @property
     def paths(self) -> Collection[str]:
-        """Their paths."""
+        """Return the paths of the changes."""
         return self._pending.keys()
 
     @property
     def has_copies(self) -> bool:
-        """Whether the sandbox has its own copies of files that were carried over."""
+        """Whether the sandbox has its own copies of committed files."""
         return bool(self._workspace_stamps)
 
     def update(self, found: Iterable[tuple[FileChange, str]], *, began_ns: int) -> None:
-        """Take what differs now, after a run that began at that time."""
+        """Replace the changes by what differs now, after a run that began at that time."""
         pending: dict[str, _Pending] = {}
         for change, stamp in found:
             path = change.path
@@ -168,11 +164,11 @@ class UncommittedChanges:
         self._pending = pending
 
     def conflicting(self, paths: Iterable[str]) -> list[str]:
-        """Those of the paths whose file in the workspace is not what it was before the code ran."""
+        """Return the paths whose file in the workspace has changed since the code ran."""
         return [path for path in sorted(paths) if self._is_conflicting(path)]
 
     def mark_committed(self, path: str) -> None:
-        """A change was carried over: the workspace has it now."""
+        """Note that a change was committed."""
         done = self._pending.pop(path)
         self._committed[path] = done.stamp
         if self._seen is None:
@@ -182,14 +178,14 @@ class UncommittedChanges:
             mark_seen(self.workspace, [path], self._seen)
 
     def mark_missing(self, path: str) -> None:
-        """A file of the workspace's did not get into the sandbox, or not as a whole."""
+        """Note that a file of the workspace did not get into the sandbox whole."""
         if self._seen is not None:
             self._seen.pop(path, None)
         elif path in self._workspace_stamps:
             self._workspace_stamps[path] = _UNKNOWN
 
     def newer_files(self, limit: int) -> list[tuple[str, bytes]]:
-        """Files that were carried over and that the workspace has changed since, each once.
+        """Return committed files that the workspace has changed since, each once.
 
         Where the workspace is mounted the sandbox's own copies hide them.
         """
@@ -205,7 +201,7 @@ class UncommittedChanges:
         return found
 
     def deleted_files(self) -> list[tuple[str, str]]:
-        """Files the sandbox has copies of and the workspace has no more, each once.
+        """Return files the sandbox has copies of and the workspace has deleted, each once.
 
         With the stamp of the copy, if it was carried over from the sandbox; else an empty one.
         """
@@ -234,12 +230,14 @@ class UncommittedChanges:
         pending = self._pending[path]
         now, _ = _stamp(self.workspace / path)
         if pending.change.kind == "deleted" and now is None:
-            return False  # somebody else has deleted it
+            return False  # it has been deleted meanwhile
         return now != pending.before
 
 
 def _stamp(place: Path) -> tuple[str | None, int]:
-    """A word that differs when what is there may, and when it last changed; None for nothing."""
+    """Return a mark that differs when the content may, and the time of the last change; None for no
+    file.
+    """
     try:
         about = place.lstat()
     except OSError:
@@ -262,14 +260,14 @@ Done = Callable[[str], Awaitable[None]]
 
 
 class WorkspaceWriter(Protocol):
-    """Keeps a user's files. Paths are relative to the workspace."""
+    """Writes a user's files. Paths are relative to the workspace."""
 
     async def room(self) -> int | None:
-        """How many bytes more it may hold; None: no limit."""
+        """Return how many more bytes it may hold; None for no limit."""
         ...
 
     async def size(self, path: str) -> int:
-        """How many bytes a file has there now; 0 if there is none."""
+        """Return the file's size in bytes; 0 without a file."""
         ...
 
     async def put(self, path: str, content: bytes) -> None:
@@ -277,13 +275,13 @@ class WorkspaceWriter(Protocol):
         ...
 
     async def delete(self, path: str) -> None:
-        """Remove a file or a directory; nothing if there is none."""
+        """Delete a file or a directory, if there is one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """What was carried over; `left` could not be read any more or is no plain file."""
+    """What was committed; `left` were unreadable or no regular files."""
 
     written: tuple[str, ...]
     deleted: tuple[str, ...]
@@ -293,7 +291,7 @@ class CommitResult:
 async def commit_changes(
     changes: Sequence[FileChange], fetch: Fetch, writer: WorkspaceWriter, done: Done
 ) -> CommitResult:
-    """Delete and write what changed, if there is room for all of it; `done` is told of each.
+    """Delete and write what changed, if all of it fits; `done` is called with each path.
 
     Raises:
         QuotaExceeded: there is not; nothing was touched.

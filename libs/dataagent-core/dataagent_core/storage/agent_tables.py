@@ -1,11 +1,7 @@
-"""The tables of MCP servers, their secrets, their tools, who may use them, and every call.
+"""The tables of agents, their tools, MCP servers and calls.
 
-`tools` itself is in `agents.py`: built-in and MCP tools are numbered together. Importing this
-module gives the `metadata` of all tables.
-
-The tables of agents, tools, and which tools are bound to which agent.
-
-The rest is in `tables.py`, `people.py` and `mcp.py`, which gives the `metadata` of all.
+Built-in and MCP tools are numbered together in `tools`. Importing this module completes the
+`metadata` of all tables.
 """
 
 from __future__ import annotations
@@ -89,7 +85,7 @@ agent_tools = Table(
 versions = Table(
     "versions",
     metadata,
-    # of what processes keep in memory: whoever changes it counts up, and holds the row meanwhile
+    # of what processes cache: a writer locks the row and increments the number
     Column("name", id_type(), primary_key=True),
     Column("number", BigInteger, nullable=False),
     **MYSQL,

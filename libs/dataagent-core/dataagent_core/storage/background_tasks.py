@@ -1,12 +1,6 @@
-"""Sees what other processes change in the database: looks when told, and once a second anyway.
+"""Background tasks: a poller of changes in the database, and the cancelling of loops.
 
-What is read is the owner's business; here is when. A database that is away is waited for. Above:
-`agents/registry.py`, `mcp/hub.py`.
-
-Ends what goes on beside everything else: loops that write, look or sweep.
-
-Above: whatever has such a loop. It stands here because the drivers of databases are why a plain
-`cancel` does not do.
+Cancelling is here because database drivers make a plain `cancel` insufficient.
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ _CANCEL_SECONDS = 0.2
 
 
 async def cancel_all(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
-    """Cancel tasks and wait for their end; one that had failed is in the log.
+    """Cancel tasks and wait for their end; one that had failed is logged.
 
     Again and again, because a cancellation may be lost on its way: up to Python 3.11
     `asyncio.wait_for`, which the Redis client uses, drops one that comes together with its result,
@@ -45,25 +39,25 @@ POLL_SECONDS = 1.0
 
 
 class ChangePoller:
-    """Keeps something in step with the database. Used from the event loop only."""
+    """Polls the database for changes, once a second and when notified. For the event loop only."""
 
     def __init__(self, what: str, refresh: Callable[[], Awaitable[object]]) -> None:
-        """`refresh` reads again if anything was changed; `what` is for the log."""
+        """`refresh` reads again if anything changed; `what` is for the log."""
         self._what = what
         self._refresh = refresh
         self._poll_requested = asyncio.Event()
         self._polling: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start polling."""
         self._polling = asyncio.create_task(self._poll(), name=f"{self._what}-lookout")
 
     def tell(self) -> None:
-        """Look now: something was changed, or word of it may have been lost."""
+        """Poll now: something changed, or a notification may have been lost."""
         self._poll_requested.set()
 
     async def aclose(self) -> None:
-        """Stop looking."""
+        """Stop polling."""
         await cancel_all([self._polling])
 
     async def _poll(self) -> None:

@@ -1,15 +1,10 @@
-"""One door to the SQL database, whatever it is.
+"""The SQL database: one interface for SQLite, PostgreSQL and MySQL.
 
-A unit of work is a plain function of a SQLAlchemy `Connection`: `await db.write(unit)` runs it in a
-transaction, `await db.read(unit)` outside one. It may be run again after a lost connection or a
-deadlock, so it keeps its effects inside the database. What stands above: the SQL stores. Below:
-`sqlite.py` (own thread, shared commits) and `pooled.py` (asyncpg, asyncmy).
-
-Text that every database can keep. Pure functions.
-
-PostgreSQL refuses NUL and no database takes half a surrogate pair. What users send is refused at
-the edge; what a model or a tool produced is repaired here, so that one bad character cannot lose an
-answer.
+A unit of work is a function of a SQLAlchemy `Connection`: `await db.write(unit)` runs it in a
+transaction, `await db.read(unit)` outside one. It may run again after a lost connection or a
+deadlock, so its effects stay inside the database. Text with NUL or a lone surrogate, which not
+every database can store, is refused from users and repaired (`storable`) when a model or a tool
+produced it.
 """
 
 from __future__ import annotations
@@ -30,14 +25,14 @@ from dataagent_core.storage.tables import storage_checks
 
 
 def storable(text: str) -> str:
-    """The text, with NUL and lone surrogates replaced."""
+    """Return the text with NUL and lone surrogates replaced."""
     if is_storable(text):
         return text
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
 
 
 def is_storable(text: str) -> bool:
-    """Whether the text can be kept, or be an id that was kept."""
+    """Whether the text can be stored, or be a stored id."""
     if "\x00" in text:
         return False
     if text.isascii():
@@ -64,16 +59,18 @@ _EXTRAS = {"postgresql": "postgres", "mysql": "mysql"}
 
 
 class Database(ABC):
-    """An open database. Close it when done."""
+    """An open database. Close it."""
 
     url: URL
-    on_commit: Callable[[float], None] | None = None  # told each transaction's seconds, anywhere
+    on_commit: Callable[[float], None] | None = (
+        None  # called with each transaction's seconds, in any thread
+    )
     can_settle: bool = False  # whether `settle` makes durable what was committed without it
     _writable_until: float = 0.0
 
     @abstractmethod
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
-        """Run the unit in a transaction and return its value once that is committed.
+        """Run the unit in a transaction, and return its value once that is committed.
 
         What is not `is_durable` survives the death of this process all the same; only a failing
         machine may lose it, and never something durable that came after it.
@@ -91,25 +88,25 @@ class Database(ABC):
         """
 
     async def settle(self) -> None:  # noqa: B027 nothing to wait for unless it `can_settle`
-        """Wait until all that is committed outlives the machine, if the database `can_settle`.
+        """Wait until all commits survive a crash of the machine, if the database `can_settle`.
 
         Raises:
             StorageUnavailable: the disk does not take it.
         """
 
     async def scrub(self) -> None:  # noqa: B027 a server's files are its operator's
-        """Leave no copy in files of ours of what was deleted or overwritten, if there are such."""
+        """Remove copies of deleted or overwritten data from our files, if there are such."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Finish what was accepted and release all connections."""
+        """Finish accepted work and release all connections."""
 
     async def ping(self) -> None:
-        """Raise `StorageUnavailable` unless the database answers."""
+        """Raise `StorageUnavailable` unless the database responds."""
         await self.read(_select_one)
 
     async def check_writable(self) -> None:
-        """Commit a small write, unless one was committed a second ago: anyone may ask often.
+        """Commit a small write, at most once a second, so it may be called often.
 
         Raises:
             StorageFull: there is no space for it.
@@ -138,7 +135,7 @@ def _write_check(connection: Connection) -> None:
 
 
 def normalise_url(url: str | URL) -> URL:
-    """The URL with the driver we use.
+    """Return the URL with the driver we use.
 
     Raises:
         Misconfigured: no such kind of database.

@@ -1,8 +1,8 @@
-"""Brings the database's tables up to date, at start-up and from `dataagent-server migrate`.
+"""Migrates the database's tables, at start-up and from `dataagent-server migrate`.
 
 Processes that start together are safe: one migrates, the others wait and find nothing to do. The
-steps are in `migrations/versions/`; LangGraph's checkpoint tables are its savers' own affair.
-Alembic is loaded when there is something to do, which is seldom.
+steps are in `migrations/versions/`; LangGraph's savers migrate their own checkpoint tables. Alembic
+is imported only when there is something to do.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def migrate(db: Database) -> None:
 
 
 async def migrate_to(db: Database, revision: str) -> None:
-    """Bring the tables to a version, up or down. Down drops what later versions added.
+    """Migrate the tables to a version, up or down. Down drops what later versions added.
 
     Raises:
         BadInput: there is no such version; the message lists those there are.
@@ -56,7 +56,7 @@ async def migrate_to(db: Database, revision: str) -> None:
 
 
 async def revision_of(db: Database) -> str | None:
-    """The version the tables have; None if there are none."""
+    """Return the version of the tables; None if there are none."""
     return await db.read(_current)
 
 
@@ -67,12 +67,12 @@ async def pending(db: Database) -> bool:
 
 @cache
 def versions() -> list[str]:
-    """All versions of the tables that are known here, the oldest first."""
+    """Return all known versions of the tables, oldest first."""
     return sorted(path.name[:4] for path in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
 
 
 def steps_after(revision: str | None) -> list[str]:
-    """What a start would do to tables of this version, a line each, the oldest first."""
+    """Return the steps a start would run on tables of this version, a line each, oldest first."""
     from alembic.script import ScriptDirectory
 
     steps = list(ScriptDirectory(str(_SCRIPTS)).walk_revisions())[::-1]
@@ -81,7 +81,7 @@ def steps_after(revision: str | None) -> list[str]:
 
 
 def check_known(revision: str | None) -> None:
-    """Refuse tables of a version that is not known here.
+    """Refuse tables of an unknown version.
 
     Raises:
         Misconfigured: names both versions and what to do.
@@ -136,7 +136,7 @@ def _config(connection: Connection) -> Config:
 
 @contextmanager
 def _alone(connection: Connection) -> Generator[None]:
-    """Keep other processes out. SQLite needs nothing: a writing unit has the file for itself."""
+    """Lock out other processes. SQLite needs no lock: a writing unit has the file to itself."""
     match connection.dialect.name:
         case "postgresql":  # released with the transaction
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRES_LOCK})

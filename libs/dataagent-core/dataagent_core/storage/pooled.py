@@ -47,7 +47,7 @@ _PORTS = {"postgresql": 5432, "mysql": 3306}
 
 
 class PooledDatabase(Database):
-    """A database server. Lost connections are replaced; deadlocks are tried again."""
+    """A database server. Lost connections are replaced; deadlocks are retried."""
 
     def __init__(self, url: URL, *, pool_size: int, max_overflow: int) -> None:
         self.url = url
@@ -62,7 +62,7 @@ class PooledDatabase(Database):
         )
 
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
-        """As `Database.write`. MySQL has no say in it per transaction: there all is durable."""
+        """See `Database.write`. MySQL has no per-transaction durability: all is durable."""
         may_lag = not is_durable and self.dialect == "postgresql"
 
         async def once() -> T:
@@ -78,7 +78,7 @@ class PooledDatabase(Database):
         return await self._with_retries(once)
 
     async def read(self, unit: Unit[T]) -> T:
-        """As `Database.read`."""
+        """See `Database.read`."""
 
         async def once() -> T:
             async with self._engine.connect() as connection:
@@ -87,7 +87,7 @@ class PooledDatabase(Database):
         return await self._with_retries(once)
 
     async def close(self) -> None:
-        """As `Database.close`."""
+        """See `Database.close`."""
         await self._engine.dispose()
 
     async def _with_retries(self, once: Callable[[], Awaitable[T]]) -> T:
@@ -105,7 +105,7 @@ class PooledDatabase(Database):
         raise StorageUnavailable("The database keeps refusing the transaction (deadlocks).")
 
     def _failure(self, error: Exception) -> DataAgentError | None:
-        """What an error means, by the server's own code; None if it is a bug."""
+        """Translate an error by the server's own code; None if it is a bug."""
         code = _code(error)
         where = f"{self.url.host or 'localhost'}:{self.url.port or _PORTS[self.dialect]}"
         if code in _NO_DATABASE:
@@ -133,7 +133,7 @@ class PooledDatabase(Database):
 
 
 async def _cancellable(work: Awaitable[T]) -> T:
-    """Wait for work; a cancellation meanwhile is one, whatever the driver made of it.
+    """Await work; report a cancellation meanwhile as one, whatever the driver raised.
 
     SQLAlchemy looks after a connection before it hands it out. If it is cancelled there while the
     server goes away, it raises what is wrong with the connection instead.
@@ -149,7 +149,7 @@ async def _cancellable(work: Awaitable[T]) -> T:
 
 
 def _code(error: Exception) -> str | int | None:
-    """MySQL's number or PostgreSQL's state; None if the error has neither."""
+    """Return MySQL's number or PostgreSQL's state; None if the error has neither."""
     reason = error.orig if isinstance(error, DBAPIError) else None
     number = reason.args[0] if reason is not None and reason.args else None
     return number if isinstance(number, int) else getattr(reason, "sqlstate", None)

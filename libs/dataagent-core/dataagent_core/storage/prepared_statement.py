@@ -1,9 +1,9 @@
-"""Statements of every turn, prepared once.
+"""Frequent statements, compiled once.
 
-SQLAlchemy prepares each execution anew, which costs SQLite ten times what the statement does. A
-`PreparedStatement` asks it once for the text, the order and the types of the parameters and hands
-them to sqlite3 itself; other databases, where the way there costs more, get the statement as
-always. It is for statements without defaults that Python would have to work out.
+SQLAlchemy prepares each execution anew, which costs SQLite ten times as much as the statement. A
+`PreparedStatement` takes the text, the order and the types of the parameters from SQLAlchemy once
+and passes them to sqlite3 itself; other databases, where the round trip costs more, get the
+statement as usual. It does not support defaults computed in Python.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class PreparedStatement:
     """An INSERT, UPDATE or SELECT, executed with all of its named parameters."""
 
     def __init__(self, statement: Insert | Update | Select[*tuple[Any, ...]]) -> None:
-        """An INSERT gets its columns from the rows it is first executed with."""
+        """An INSERT takes its columns from the rows of its first execution."""
         self.statement = statement
         self._plain: _CompiledStatement | None = None
 
     def execute(self, connection: Connection, values: Values | Sequence[Values]) -> int:
-        """Execute it, once for each of several values; how many rows it found.
+        """Execute it, once for each set of values, and return the number of rows.
 
         Raises:
             DBAPIError: as SQLAlchemy does.
@@ -43,7 +43,7 @@ class PreparedStatement:
         return _guarded(connection, plain.text, rows, is_many=True).rowcount
 
     def rows(self, connection: Connection, values: Values) -> Sequence[Sequence[Any]]:
-        """The rows a SELECT finds.
+        """Return the rows of a SELECT.
 
         Raises:
             DBAPIError: as SQLAlchemy does.
@@ -65,7 +65,7 @@ class PreparedStatement:
 
 
 class _CompiledStatement:
-    """A statement as sqlite3 takes it."""
+    """A statement compiled for sqlite3."""
 
     def __init__(self, statement: Any, dialect: Dialect, values: Values) -> None:
         columns = sorted(values) if isinstance(statement, Insert) else None
@@ -91,7 +91,7 @@ class _CompiledStatement:
         self.has_results = any(self._results)
 
     def sized(self, values: Values) -> str:
-        """The text with as many places as the lists among the values need."""
+        """Return the text with one placeholder for each item of the lists among the values."""
         if not self._lists:
             return self.text
         sizes = tuple(len(values[name]) for name in self._lists)
@@ -104,7 +104,7 @@ class _CompiledStatement:
         return text
 
     def parameters(self, values: Values) -> list[Any]:
-        """The values in the statement's order, as sqlite3 takes them."""
+        """Return the values in the statement's order, converted for sqlite3."""
         found = [
             values.get(name, default) if process is None else process(values.get(name, default))
             for name, default, process in self._order
@@ -116,7 +116,7 @@ class _CompiledStatement:
         return [one for name, value in pairs for one in (value if name in self._lists else [value])]
 
     def result(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """A row as Python takes it."""
+        """Return a row converted for Python."""
         return tuple(
             value if process is None else process(value)
             for value, process in zip(row, self._results, strict=True)

@@ -1,8 +1,7 @@
-"""One door to Redis: a prefix of its keys, its scripts, and how values are written there.
+"""Redis: a prefix for keys, Lua scripts, and the encoding of values.
 
-What stands above: the Redis stores. A script gets the prefix as `ARGV[1]` and builds its key names
-from it, so one Redis server (with replicas, not a cluster) is what they run on. Errors of the
-server become `StorageUnavailable` here.
+A script gets the prefix as `ARGV[1]` and builds its key names from it, so it runs on one Redis
+server (with replicas, not a cluster). Errors of the server become `StorageUnavailable` here.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _OUTAGES = (RedisConnectionError, RedisTimeoutError, ReadOnlyError, OutOfMemoryE
 
 
 class RedisSpace:
-    """The keys under one prefix. Close it when done."""
+    """The keys under one prefix. Close it."""
 
     def __init__(self, client: Redis, *, prefix: str = "dataagent:") -> None:
         self._client = client
         self._prefix = prefix
 
     def key(self, kind: str, name: str = "") -> str:
-        """The full name of a key."""
+        """Return the full name of a key."""
         return f"{self._prefix}{kind}{name}"
 
     def script(self, text: str) -> AsyncScript:
@@ -73,7 +72,7 @@ class RedisSpace:
             return await cast(Any, self._client).execute_command(*args)  # its options are untyped
 
     async def ping(self) -> None:
-        """Raise `StorageUnavailable` unless Redis answers."""
+        """Raise `StorageUnavailable` unless Redis responds."""
         await self.command("PING")
 
     async def close(self) -> None:
@@ -104,15 +103,15 @@ def open_redis(url: str, *, prefix: str = "dataagent:", pool_size: int = 50) -> 
 
 
 class _CheckedConnection(AbstractConnection):
-    """A connection that tells its pool when it was broken off while nobody used it.
+    """A connection that reports to its pool if it was closed while idle.
 
     The pool asks before it hands a connection out, and then connects anew; but the client's own
-    sees no reset, and with notices of maintenance it is not asked at all. After Redis was away
+    sees no reset, and with notices of maintenance it is not asked at all. After an outage of Redis
     every connection would cost a caller an error.
     """
 
     async def can_read(self) -> bool:
-        """As the client's; `ConnectionError` for one that was broken off."""
+        """As the client's; `ConnectionError` for a closed connection."""
         broken = None if self._reader is None else self._reader.exception()
         if broken is not None:
             raise RedisConnectionError("The connection was broken off.") from broken
@@ -131,17 +130,17 @@ def _translated() -> Generator[None]:
 
 
 def milliseconds(moment: datetime) -> int:
-    """A time as Redis keeps and sorts it."""
+    """Encode a time as Redis stores and sorts it."""
     return (moment - _EPOCH) // _MILLISECOND
 
 
 def moment(value: bytes) -> datetime:
-    """The time that `milliseconds` wrote."""
+    """Decode the time that `milliseconds` encoded."""
     return _EPOCH + int(value) * _MILLISECOND
 
 
 def fields_of(values: dict[str, Any]) -> list[Value]:
-    """A hash's fields and values in a row; None is left out, dictionaries become JSON."""
+    """Return a hash's fields and values in a row; None is left out, dictionaries become JSON."""
     row: list[Value] = []
     for name, value in values.items():
         if value is not None:
@@ -162,6 +161,6 @@ def _encode(value: Any) -> Value:
 
 
 def pairs(flat: Iterable[bytes]) -> dict[str, bytes]:
-    """A hash as a script returns it (names and values in a row)."""
+    """Return a hash from names and values in a row, as a script returns it."""
     row = iter(flat)
     return {name.decode(): value for name, value in zip(row, row, strict=True)}

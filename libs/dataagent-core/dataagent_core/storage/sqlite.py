@@ -1,10 +1,11 @@
 """SQLite behind one writing thread whose transactions are shared.
 
-Units that wait at the same moment are committed together, each inside a savepoint of its own: one
-failing unit undoes only itself, and a hundred sessions cost one commit. Units that must outlive the
-machine are acknowledged after a second thread has put the log on the disk (`_Syncer`). A third
-reads, so a long read never holds up a write (WAL). Statements run in those threads without a hop to
-the event loop between them, which is what makes SQLite cheap here (docs/decisions/0002).
+Units that wait at the same moment are committed together, each inside a savepoint of its own: a
+failing unit undoes only itself, and a hundred sessions cost one commit. Units that must survive a
+crash of the machine are acknowledged after a second thread has synced the log to disk (`_Syncer`).
+A third thread reads, so a long read never delays a write (WAL). Statements run in those threads
+without returning to the event loop between them, which makes SQLite cheap here
+(docs/decisions/0002).
 """
 
 from __future__ import annotations
@@ -86,10 +87,10 @@ class _Job:
 
 
 class _Syncer:
-    """Puts committed units on the disk itself, several with one `fsync`, beside the writer.
+    """Syncs committed units to disk, several with one `fsync`, beside the writer.
 
     What `synchronous=FULL` does inside each commit, done after it: a unit that must outlive the
-    machine is acknowledged once the log is on the disk, and nobody else waits for that.
+    machine is acknowledged once the log is on the disk, and others do not wait for that.
     """
 
     def __init__(self, log: Path) -> None:
@@ -99,11 +100,11 @@ class _Syncer:
         self._thread.start()
 
     def put(self, jobs: list[_Job]) -> None:
-        """Hand these back once they are on the disk."""
+        """Resolve these jobs once they are on disk."""
         self._waiting.put(jobs)
 
     async def settle(self) -> None:
-        """Wait until what is committed by now is on the disk."""
+        """Wait until all earlier commits are on disk."""
         loop = asyncio.get_running_loop()
         job = _Job(_nothing, loop, loop.create_future(), is_durable=True)
         self.put([job])
@@ -131,7 +132,7 @@ class _Syncer:
 
 
 def _nothing(_connection: Connection) -> None:
-    """The unit of a job that only waits for the disk."""
+    """Do nothing: the unit of a job that only waits for the disk."""
 
 
 def _fsync(log: Path) -> None:
@@ -183,7 +184,7 @@ class _Worker:
         _hand_back(late)
 
     def _next_left(self) -> _Job | bool | None:
-        """The next job nobody will do; True in place of a call to stop, None at the end."""
+        """Return the next unprocessed job; True in place of a stop, None at the end."""
         try:
             return self._jobs.get_nowait() or True
         except queue.Empty:
@@ -221,7 +222,7 @@ class _Worker:
         return batch
 
     def _hand_on(self, batch: list[_Job]) -> None:
-        """Answer what is done; what must be on the disk goes there first."""
+        """Resolve finished jobs; durable ones go to the syncer first."""
         if self._syncer is None or not self._is_writer:
             _hand_back(batch)
             return
@@ -231,7 +232,7 @@ class _Worker:
             self._syncer.put(durable)
 
     def _gather(self) -> None:
-        """Let a busy process bring more jobs: the larger the last commit, the longer."""
+        """Let a busy process add more jobs: the longer, the larger the last commit was."""
         wait = min(_MOST_GATHER_SECONDS, _GATHER_SECONDS * (self._last_size - 1))
         remaining = self._last_start + wait - time.monotonic()
         if remaining > 0:
@@ -286,14 +287,14 @@ def _dispose(connection: Connection | None) -> None:
 
 
 def _translated(error: BaseException) -> BaseException:
-    """The error as callers know it: an outage as one of ours, a bug as it is."""
+    """Return the error for callers: an outage as one of ours, a bug unchanged."""
     reason = error.orig if isinstance(error, DBAPIError) else error
     is_outage = isinstance(reason, sqlite3.Error) and _code(reason) in _OUTAGES
     return _unavailable(reason or error, error) if is_outage else error
 
 
 def _code(reason: BaseException | None) -> int:
-    """SQLite's own number for what happened; 0 if it is none of its errors."""
+    """Return SQLite's own error number; 0 if it is none of its errors."""
     return getattr(reason, "sqlite_errorcode", 0) & 0xFF  # the rest says more than is needed
 
 
@@ -341,7 +342,7 @@ class SqliteDatabase(Database):
         )
 
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
-        """As `Database.write`; the commit may be shared with other units."""
+        """See `Database.write`; the commit may be shared with other units."""
         return await self._writer.run(unit, is_durable=is_durable)
 
     def _tell(self, seconds: float) -> None:
@@ -349,28 +350,28 @@ class SqliteDatabase(Database):
             self.on_commit(seconds)
 
     async def settle(self) -> None:
-        """As `Database.settle`: one `fsync`, shared with whoever else waits for one."""
+        """See `Database.settle`: one `fsync`, shared by all who wait."""
         if self._syncer is not None:
             await self._syncer.settle()
 
     async def read(self, unit: Unit[T]) -> T:
-        """As `Database.read`."""
+        """See `Database.read`."""
         return await self._reader.run(unit)
 
     async def scrub(self) -> None:
-        """As `Database.scrub`: the file has zeros there (`secure_delete`), now the log goes too."""
+        """See `Database.scrub`: `secure_delete` zeroes the file, and the log is emptied here."""
         if not self._is_memory:
             await asyncio.to_thread(self._empty_log)
 
     def _empty_log(self) -> None:
-        """Move the log into the file and cut it off; it waits for readers, but not for ever."""
+        """Move the log into the file and truncate it, waiting a bounded time for readers."""
         with closing(sqlite3.connect(self._path, timeout=_EMPTYING_SECONDS)) as connection:
             is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if is_busy:
             logger.warning("the database's log is in use; it is emptied at a later moment")
 
     async def close(self) -> None:
-        """As `Database.close`."""
+        """See `Database.close`."""
         loop = asyncio.get_running_loop()
         if self._reader is not self._writer:
             await loop.run_in_executor(None, self._reader.stop)
@@ -390,7 +391,7 @@ class SqliteDatabase(Database):
 
 
 def _make_private(path: Path) -> None:
-    """Create the file for its owner alone, or close it to others; its log gets the same mode.
+    """Create the file for its owner only, or restrict it; its log gets the same mode.
 
     What cannot be opened is reported by SQLite, when it is first used.
     """
@@ -416,7 +417,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """SQLAlchemy begins: tell sqlite3 itself, which costs a fifth of a statement of SQLAlchemy."""
+    """Begin a transaction on sqlite3 itself, for a fifth of the cost of SQLAlchemy's statement."""
     raw: Any = connection.connection.driver_connection
     is_writer = threading.current_thread().name == "sqlite-writer"
     raw.execute("BEGIN IMMEDIATE" if is_writer else "BEGIN")

@@ -1,11 +1,8 @@
-"""The tables, once, for SQLite, PostgreSQL and MySQL/MariaDB.
+"""The tables of sessions, runs, data, people and files, for SQLite, PostgreSQL and MySQL/MariaDB.
 
-Ids are server-made text. Times are UTC with milliseconds. Large text is `LONGTEXT` on MySQL, where
-`TEXT` ends at 64 KiB. LangGraph's checkpoint tables are not here: its savers own them.
-
-The tables about people: tenants, what they may use, what they did, what they uploaded.
-
-The rest is in `tables.py`, whose types these share; importing either gives the same `metadata`.
+Ids are text made by the server. Times are UTC with milliseconds. Large text is `LONGTEXT` on MySQL,
+where `TEXT` ends at 64 KiB. LangGraph's savers own their checkpoint tables. `agent_tables.py` has
+the rest.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ metadata = MetaData(
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """An aware UTC datetime, kept with milliseconds and without a zone."""
+    """An aware UTC datetime, stored with milliseconds and without a zone."""
 
     impl = DateTime
     cache_ok = True
@@ -64,7 +61,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def id_type(length: int = 64) -> Any:
-    """An id: compared byte by byte on every database (MySQL's default ignores case)."""
+    """Return the type of an id, compared byte by byte (MySQL's default ignores case)."""
     return String(length).with_variant(
         mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
     )

@@ -1,10 +1,9 @@
-"""Workspaces nobody uses, packed away until someone does.
+"""Archives of workspaces that are not used, unpacked at the next use.
 
-A user's place is `{root}/.archive/{user_id}/`; a lock in it is held for each step, so that of two
-processes one acts. How far a step came is told by what lies there, and whoever comes next finishes
-it: a process that dies half-way loses nothing. When a workspace was last used is the time on its
-directory, which each use sets anew. Blocking; run in a worker thread. Above: `manager.py`,
-`sweeper.py`. Below: the file system.
+A user's archive is in `{root}/.archive/{user_id}/`. A lock is held for each step, so only one
+process acts. The files there tell how far a step came, and the next process finishes it: one that
+dies half-way loses nothing. A workspace's last use is the time on its directory, which every use
+updates. Blocking; run in a worker thread.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _EMPTY = TreeSize(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class _ArchivePaths:
-    """What may lie in a user's place, in the order it comes about."""
+    """The files of a user's archive, in the order they are created."""
 
     folder: Path
 
@@ -41,17 +40,17 @@ class _ArchivePaths:
 
     @property
     def tree(self) -> Path:
-        """The workspace, taken out of use but not packed yet."""
+        """The workspace, moved out of use but not packed yet."""
         return self.folder / "tree"
 
     @property
     def packed(self) -> Path:
-        """The workspace, packed in full."""
+        """The packed workspace, complete."""
         return self.folder / "workspace.tar.gz"
 
     @property
     def size(self) -> Path:
-        """How much is in it."""
+        """How many bytes and files it has."""
         return self.folder / "size.json"
 
     @property
@@ -60,19 +59,19 @@ class _ArchivePaths:
 
     @property
     def unpacked(self) -> Path:
-        """The archive, once `unpacking` is complete."""
+        """The archive's content, once `unpacking` is complete."""
         return self.folder / "unpacked.tar.gz"
 
 
 class WorkspaceArchive:
-    """The archive of all workspaces below a root."""
+    """The archives of all workspaces below a root."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     @contextmanager
     def in_use(self, user_id: str) -> Generator[Path]:
-        """The user's workspace, back from the archive if it was there; held from being put away.
+        """Return the user's workspace, restored if it was archived, and prevent archiving.
 
         The directory may not exist yet. It counts as used from the end of this on.
         """
@@ -85,7 +84,7 @@ class WorkspaceArchive:
                 os.utime(workspace)
 
     def archive(self, user_id: str, *, unused_since: float) -> bool:
-        """Pack a workspace that has files and was not used since; False if it was left alone."""
+        """Pack a workspace that has files and was not used since; return whether it was packed."""
         workspace = self._root / user_id
         paths = self._paths(user_id)
         with _lock(paths.lock, blocking=False) as is_held:
@@ -99,7 +98,7 @@ class WorkspaceArchive:
         return True
 
     def size_of(self, user_id: str) -> TreeSize:
-        """What of the user's is in the archive."""
+        """Return the size of what is archived of a user."""
         try:
             kept = json.loads((self._root / ARCHIVE / user_id / "size.json").read_text())
         except FileNotFoundError:
@@ -107,11 +106,11 @@ class WorkspaceArchive:
         return TreeSize(int(kept["bytes"]), int(kept["files"]))
 
     def has(self, user_id: str) -> bool:
-        """Whether something of the user's is in the archive: one look, no reading."""
+        """Whether anything of the user is archived: one look at a directory."""
         return os.path.exists(f"{self._root}/{ARCHIVE}/{user_id}/size.json")
 
     def erase(self, user_id: str) -> None:
-        """Forget what of the user's is in the archive."""
+        """Delete what is archived of a user."""
         shutil.rmtree(self._root / ARCHIVE / user_id, ignore_errors=True)
 
     def _paths(self, user_id: str) -> _ArchivePaths:
@@ -136,7 +135,7 @@ class WorkspaceArchive:
         shutil.rmtree(paths.tree)
 
     def _restore(self, paths: _ArchivePaths, workspace: Path) -> None:
-        """Finish what was begun, and unpack what is packed."""
+        """Finish an interrupted step, and unpack what is packed."""
         if paths.unpacked.exists():
             self._move_in(paths.unpacking, workspace)
             self._finish_restore(paths)
@@ -156,7 +155,7 @@ class WorkspaceArchive:
             self._finish_restore(paths)
 
     def _move_in(self, tree: Path, workspace: Path) -> None:
-        """Put a tree in the workspace's place; beside what is there, should something be."""
+        """Move a tree to the workspace; if there is one already, beside its files."""
         if not tree.exists():
             return
         tree.chmod(0o700)
@@ -171,7 +170,7 @@ class WorkspaceArchive:
 
 
 def last_used(directory: Path) -> float:
-    """When a directory was last used: the newest time on it and on what is directly in it."""
+    """Return when a directory was last used: the newest time on it and its direct children."""
     times = [directory.stat().st_mtime]
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -182,7 +181,7 @@ def last_used(directory: Path) -> float:
 
 @contextmanager
 def _lock(path: Path, *, blocking: bool) -> Generator[bool]:
-    """Hold a lock among all processes; False if another has it and we do not wait."""
+    """Lock against other processes; return whether it succeeded, without waiting if so asked."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -196,12 +195,12 @@ def _lock(path: Path, *, blocking: bool) -> Generator[bool]:
 
 
 def _packable(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Files, directories and links; pipes and devices hold nothing to keep."""
+    """Pack files, directories and links; pipes and devices have no content."""
     return member if member.isreg() or member.isdir() or member.issym() or member.islnk() else None
 
 
 def _unpackable(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    """As the standard library's filter for data; a link that leads out is left out."""
+    """The standard library's filter for data; a link that leads out is left out."""
     try:
         return tarfile.data_filter(member, path)
     except tarfile.FilterError:

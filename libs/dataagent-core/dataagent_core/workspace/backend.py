@@ -1,15 +1,13 @@
-"""Directories as deepagents backends: confined, counted, never raising.
+"""Directories as deepagents backends: confined, with a quota, never raising.
 
-`SandboxedFilesystemBackend` is what the file tools (`ls`, `read_file`, `write_file`, …) see of a
-user's workspace, `FolderBackend` of any other directory. Errors are results, never exceptions, and
-name virtual paths only. Bytes are reserved before they are written. All I/O is in `FileWorkers`.
-Not a sandbox for code: see `sandbox/`.
+`SandboxedFilesystemBackend` serves a user's workspace to the file tools (`ls`, `read_file`,
+`write_file`, …), `FolderBackend` any other directory. Errors are results that name virtual paths
+only. Bytes are reserved before they are written. All I/O runs in `FileWorkers`. Code is confined
+elsewhere (`sandbox/`).
 
-A deepagents backend whose async side is the real one.
-
-deepagents' default is the reverse: `aread` is `asyncio.to_thread(self.read)`, which shares the
-loop's default executor with everything else. Here subclasses write the `a*` methods and inherit
-blocking twins.
+deepagents' own default runs `aread` as `asyncio.to_thread(self.read)`, which shares the loop's
+executor with everything else. In `AsyncBackend` it is the reverse: subclasses implement the `a*`
+methods and inherit blocking versions.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class AsyncBackend(BackendProtocol):
-    """Blocking methods derived from the async ones; see `BackendProtocol` for what each does."""
+    """Derives the blocking methods from the async ones; see `BackendProtocol` for each."""
 
     @abstractmethod
     async def als(self, path: str) -> LsResult:
@@ -67,7 +65,7 @@ class AsyncBackend(BackendProtocol):
 
     @abstractmethod
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Read a window of lines, or a picture as base64."""
+        """Read a range of lines, or an image as base64."""
 
     @abstractmethod
     async def agrep(
@@ -161,7 +159,7 @@ _EDIT_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class WriteQuota:
-    """Whose bytes are counted, and how many there may be."""
+    """Whose bytes are counted, and the limit."""
 
     ledger: QuotaLedger
     user_id: str
@@ -170,7 +168,7 @@ class WriteQuota:
 
 
 class FolderBackend(AsyncBackend):
-    """The files below one directory. Without an allowance it is read-only."""
+    """The files below one directory. Without a quota it is read-only."""
 
     def __init__(
         self,
@@ -261,7 +259,7 @@ class FolderBackend(AsyncBackend):
             return GrepResult(error=explain("search", path or "/", error))
 
     def _scope(self, path: str | None) -> search.SearchScope:
-        """Where a search looks."""
+        """Return where a search looks."""
         return search.SearchScope(path or "/")
 
     async def _search(
@@ -276,7 +274,7 @@ class FolderBackend(AsyncBackend):
     # -- writing ----------------------------------------------------------------------------
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """As `BackendProtocol.awrite`; the file is replaced whole or stays as it was."""
+        """See `BackendProtocol.awrite`; the file is replaced whole or unchanged."""
         try:
             await run_to_completion(self._store(file_path, content.encode()))
         except FileProblem as error:
@@ -284,7 +282,7 @@ class FolderBackend(AsyncBackend):
         return WriteResult(path=file_path)
 
     async def put(self, path: str, content: bytes) -> None:
-        """As `awrite`, for callers that take exceptions.
+        """As `awrite`, but raising errors.
 
         Raises:
             QuotaExceeded: there is no room for it.
@@ -294,7 +292,7 @@ class FolderBackend(AsyncBackend):
         await run_to_completion(self._store(path, content))
 
     async def size(self, path: str) -> int:
-        """Bytes of the file there now; 0 when there is none.
+        """Return the file's size in bytes; 0 without a file.
 
         Raises:
             OutsideWorkspace: the path leads out.
@@ -302,7 +300,7 @@ class FolderBackend(AsyncBackend):
         return await self._workers.run(partial(disk.size_of, self._jail, path))
 
     async def remove(self, path: str) -> None:
-        """As `adelete`, for callers that take exceptions.
+        """As `adelete`, but raising errors.
 
         Raises:
             OutsideWorkspace: the path leads out.
@@ -360,7 +358,7 @@ class FolderBackend(AsyncBackend):
         return DeleteResult(path=file_path)
 
     async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
-        """Reserve, write, settle. A failed write gives its reservation back."""
+        """Reserve, write, settle. A failed write releases its reservation."""
         write_quota = self._writable()
         _check_size(len(content), write_quota.max_file_bytes)
         before = await self._workers.run(partial(disk.size_of, self._jail, path))
@@ -395,7 +393,7 @@ class FolderBackend(AsyncBackend):
 
 
 class SandboxedFilesystemBackend(FolderBackend):
-    """A user's workspace, made if need be; nothing outside of it can be reached.
+    """A user's workspace, created if needed. Nothing outside can be reached.
 
     Deepagents' methods are the file tools': paths begin at the workspace, and what goes wrong is in
     the result. `read_file` and `write_file` are for programs: paths are as Python takes them, below
@@ -420,7 +418,7 @@ class SandboxedFilesystemBackend(FolderBackend):
         )
 
     async def read_file(self, path: str) -> str:
-        """The text of a file.
+        """Return the text of a file.
 
         Raises:
             PermissionError: it is outside the workspace.
@@ -432,7 +430,7 @@ class SandboxedFilesystemBackend(FolderBackend):
         return content.decode()
 
     async def write_file(self, path: str, content: str) -> None:
-        """Create a file, with the folders it is in, or replace it.
+        """Create or replace a file, with its folders.
 
         Raises:
             PermissionError: it is outside the workspace, or there is no room for it.
@@ -443,7 +441,7 @@ class SandboxedFilesystemBackend(FolderBackend):
             await self.put(inside, content.encode())
 
     def _inside(self, path: str) -> str:
-        """The path from the workspace on, links resolved."""
+        """Return the path below the workspace, with links resolved."""
         root = self._root.resolve()
         resolved = (root / path).resolve()
         if not resolved.is_relative_to(root):
@@ -459,7 +457,7 @@ class SandboxedFilesystemBackend(FolderBackend):
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """Raise our refusals as Python's."""
+    """Raise our refusals as Python's exceptions."""
     try:
         yield
     except OutsideWorkspace as error:

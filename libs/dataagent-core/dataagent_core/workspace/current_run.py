@@ -1,4 +1,4 @@
-"""The run we are in, as the graph that executes it knows it."""
+"""The context of the run that executes the current graph."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 
 DEFAULT: Final = "default"
-"""The user where nobody says for whom it is."""
+"""The user of a graph without a run."""
 
 
 def run_context() -> RunContext:
-    """The context of the graph run we are in.
+    """Return the context of the current graph run.
 
     Raises:
         Misconfigured: there is none; the graph was started without `context=RunContext(…)`.
@@ -28,7 +28,7 @@ def run_context() -> RunContext:
 
 
 def current_run() -> RunContext | None:
-    """The context of the run we are in; None outside of any."""
+    """Return the context of the current run; None outside of a run."""
     try:
         context = get_runtime(RunContext).context
     except (RuntimeError, AttributeError):
@@ -37,7 +37,7 @@ def current_run() -> RunContext | None:
 
 
 def run_or_default() -> RunContext:
-    """The context of the run we are in; in a graph that has none, that of the user `default`.
+    """Return the context of the current run; in a graph without one, that of the user `default`.
 
     For middlewares in graphs that are not ours, which know no users: their thread is the session.
     """
@@ -53,5 +53,5 @@ def run_or_default() -> RunContext:
 
 
 def _checked(context: object) -> RunContext | None:
-    """A graph may have been started with any context."""
+    """Check the context's type: a graph may have been started with any."""
     return context if isinstance(context, RunContext) else None

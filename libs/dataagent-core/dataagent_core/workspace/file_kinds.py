@@ -1,13 +1,9 @@
-"""Whether a file is what its name says: by its first bytes, for text by all of them.
+"""File names and kinds: names safe to show, and whether content is what the name says.
 
-Nothing is unpacked or parsed here, so nothing can explode: of an Office file only the directory of
-its archive is looked at. Blocking; run in a worker thread. Above: `uploads.py`. What a file means
-is read elsewhere, in processes with limits (`data/files`).
-
-What people call their files: a name to show, never a path. Pure functions.
-
-Files lie under names the server makes; what is kept here of a person's name is for lists, headers
-and the model. Above: `uploads.py`. The header that carries a name is the server's to write.
+Content is judged by its first bytes, text by all of them. Nothing is unpacked or parsed here, so
+nothing can explode: of an Office file only the archive's directory is read. Blocking; run in a
+worker thread. Files are stored under names made by the server; a person's name for a file is for
+lists, headers and the model.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ _MAX_STEM_BYTES = 120
 
 
 def shown_name(given: str) -> str:
-    """The last part of a name, without what hides, reorders or breaks text; never empty."""
+    """Return the last part of a name without hidden or reordering characters; never empty."""
     last = _SEPARATORS.split(given)[-1]
     visible = "".join(
         " " if character.isspace() else character
@@ -48,13 +44,15 @@ def shown_name(given: str) -> str:
 
 
 def extension_of(name: str) -> str:
-    """`.csv` of `Sales.CSV`; empty when there is none worth the name."""
+    """Return the extension in lower case, such as `.csv`; empty if it is none."""
     extension = PurePosixPath(name).suffix
     return extension.lower() if _EXTENSION.fullmatch(extension) else ""
 
 
 def plain_stem(name: str) -> str:
-    """A name without its extension, in letters (of any script), digits, `_` and `-` alone."""
+    """Return a name without its extension, reduced to letters (of any script), digits, `_`
+    and `-`.
+    """
     stem = name.removesuffix(PurePosixPath(name).suffix)
     plain = _NOT_WORD.sub("_", unicodedata.normalize("NFC", stem)).strip("_-")
     short = plain.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
@@ -87,7 +85,7 @@ Fits = Callable[[BinaryIO], bool]
 
 @dataclass(frozen=True, slots=True)
 class UploadKind:
-    """A kind of file that can be uploaded: how it is sent back, and what its bytes must be."""
+    """A kind of file that can be uploaded: its content type, and a check of its bytes."""
 
     content_type: str
     what: str
@@ -110,7 +108,7 @@ def check_content(stream: BinaryIO, filename: str) -> None:
 
 
 def allowed_kind(filename: str) -> UploadKind:
-    """The kind of file a name promises.
+    """Return the kind that a name's extension promises.
 
     Raises:
         BadFile: files of that kind are not taken.
@@ -122,7 +120,9 @@ def allowed_kind(filename: str) -> UploadKind:
 
 
 def content_type_of(filename: str) -> str:
-    """How a file is sent: what could run in a browser is plain bytes."""
+    """Return the content type for downloads: anything that could run in a browser is plain
+    bytes.
+    """
     kind = KINDS.get(extension_of(filename))
     return kind.content_type if kind else _BINARY
 
@@ -134,7 +134,7 @@ def is_text(filename: str) -> bool:
 
 
 def text_encoding(stream: BinaryIO) -> str | None:
-    """In which encoding the whole file is text; None if it is none."""
+    """Return the encoding in which the whole file is text; None if there is none."""
     stream.seek(0)
     head = stream.read(4)
     for mark, encoding in _MARKS:
@@ -169,7 +169,7 @@ def _is_text(stream: BinaryIO) -> bool:
 
 
 def _is_json(stream: BinaryIO) -> bool:
-    """By its first character: how deep it goes is for who reads it."""
+    """Check the first character only: nesting is checked by the reader."""
     encoding = text_encoding(stream)
     if encoding is None:
         return False
@@ -194,7 +194,7 @@ def _is_parquet(stream: BinaryIO) -> bool:
 
 
 def _is_office(folder: str) -> Fits:
-    """An Office file has its content types and a folder of its own in an archive."""
+    """Check that the archive has content types and the folder of its kind."""
 
     def fits(stream: BinaryIO) -> bool:
         if not _starts(_ZIP)(stream):
@@ -206,7 +206,7 @@ def _is_office(folder: str) -> Fits:
 
 
 def _archive_names(stream: BinaryIO) -> set[str]:
-    """The names in an archive that is not meant to fill a disk.
+    """Return the names in an archive that is not a decompression bomb.
 
     Raises:
         BadFile: it is.

@@ -1,21 +1,11 @@
-"""Files that belong to a user by id: what was uploaded, and what tools made for download.
+"""Users' files by id: uploads, and files that tools created for download.
 
-The rows are in the table `files`; the bytes lie in the owner's workspace, `uploads/` or `outputs/`,
-under names made here, where the owner's agents can read, change and remove them too. To anyone else
-a file does not exist. Bytes are booked on the quota before they are written. Above: the file
-routes, chat messages that name files, tools. Below: `incoming.py`, `contents.py`, `manager.py`,
-`storage/`.
-
-A user's file as it is kept, and its content as it lies in the owner's workspace.
-
-What lies there is not trusted to be what was put there: the owner's agents can change it. Reading
-never follows a link out. Blocking, but for the plain values; run in a worker thread. Above:
-`uploads.py`. Below: `jail.py`, `files.py`, `contents.py`.
-
-A file on its way into a workspace: written beside its place, put there whole or not at all.
-
-Blocking; run in a worker thread, one call at a time. Books no bytes and knows no database. Above:
-`uploads.py`. Below: `jail.py`.
+Rows are in the table `files`; content is in the owner's workspace, in `uploads/` or `outputs/`,
+under names made here, where the owner's agents can read, change and remove it too. So content is
+not trusted to be unchanged, and reading never follows a link out. For anyone else a file does not
+exist. Bytes are reserved on the quota before they are written. An incoming file is written beside
+its final place and moved there whole; `IncomingFile` and the plain functions block, and run in
+worker threads.
 """
 
 from __future__ import annotations
@@ -71,7 +61,7 @@ _PIECE = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A user's file. `filename` is what its owner calls it, `stored_name` what it lies under."""
+    """A user's file. `filename` is its owner's name for it, `stored_name` its name on disk."""
 
     file_id: str
     user_id: str
@@ -87,11 +77,11 @@ class StoredFile:
 
     @property
     def path(self) -> str:
-        """Where it is in its owner's workspace."""
+        """The path in its owner's workspace."""
         return f"/{FOLDERS[self.origin]}/{self.stored_name}"
 
     def reference(self) -> dict[str, Any]:
-        """What a message that names the file keeps of it."""
+        """What a message that names the file stores of it."""
         return {
             "file_id": self.file_id,
             "filename": self.filename,
@@ -120,7 +110,7 @@ def _open_content(jail: Jail, file: StoredFile) -> int:
 
 
 def iter_content(jail: Jail, file: StoredFile) -> Generator[bytes]:
-    """The content, piece by piece.
+    """Yield the content in pieces.
 
     Raises:
         FileNotFound: it is gone.
@@ -131,7 +121,7 @@ def iter_content(jail: Jail, file: StoredFile) -> Generator[bytes]:
 
 
 def read_preview(jail: Jail, file: StoredFile) -> Preview:
-    """The beginning of a text.
+    """Return the beginning of a text.
 
     Raises:
         FileNotFound: it is gone.
@@ -148,7 +138,7 @@ def read_preview(jail: Jail, file: StoredFile) -> Preview:
 
 
 def remove_content(jail: Jail, path: str) -> int:
-    """Remove a file that its owner's agents may have removed, or replaced with its folder."""
+    """Remove a file, which its owner's agents may have removed or replaced by a folder."""
     with suppress(OSError, OutsideWorkspace):
         return disk.remove(jail, path)
     return 0
@@ -172,7 +162,7 @@ _ABANDONED_SECONDS = 86_400.0
 
 
 class IncomingFile:
-    """A file for a folder of a workspace: `begin`, `write`, then `put`, `close` or `discard`."""
+    """A file being written: `begin`, `write`, then `put`, `close` or `discard`."""
 
     def __init__(self, jail: Jail, folder: str) -> None:
         self._jail = jail
@@ -184,7 +174,7 @@ class IncomingFile:
         self.size = 0
 
     def begin(self) -> None:
-        """Make the file; what a process that died left in the folder is removed.
+        """Create the file, and remove what a crashed process left in the folder.
 
         Raises:
             OutsideWorkspace: the folder was replaced by a link that leads out.
@@ -198,13 +188,13 @@ class IncomingFile:
 
     @property
     def content(self) -> BinaryIO:
-        """What was written, for reading."""
+        """Return what was written, for reading."""
         self._file.flush()
         return self._file
 
     @property
     def sha256(self) -> str:
-        """The digest of what was written."""
+        """Return the digest of what was written."""
         return self._digest.hexdigest()
 
     def write(self, piece: bytes) -> None:
@@ -214,21 +204,21 @@ class IncomingFile:
         self.size += len(piece)
 
     def put(self, name: str) -> None:
-        """Give the file its name, once it is on the disk."""
+        """Sync the file and give it its name."""
         self._file.flush()
         os.fsync(self._file.fileno())
         os.replace(self._name, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         self._name = name
 
     def discard(self) -> None:
-        """Remove the file, under whatever name it is."""
+        """Remove the file, under either name."""
         if self._directory >= 0:
             with suppress(FileNotFoundError):
                 os.unlink(self._name, dir_fd=self._directory)
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
         if self._directory >= 0:
             os.close(self._directory)
@@ -261,7 +251,7 @@ class FileStore:
         self._on_delete: builtins.list[Callable[[StoredFile], Awaitable[None]]] = []
 
     def on_delete(self, forget: Callable[[StoredFile], Awaitable[None]]) -> None:
-        """Have what was made of a file removed with it."""
+        """Call the function for each deleted file, to remove what was derived from it."""
         self._on_delete.append(forget)
 
     # -- making -----------------------------------------------------------------------------
@@ -269,7 +259,7 @@ class FileStore:
     async def add_upload(
         self, owner: str, filename: str, content: AsyncIterable[bytes]
     ) -> StoredFile:
-        """Keep what a user sends, if it is of a kind we take and is what its name says.
+        """Store a user's upload, if it is of an allowed kind and is what its name says.
 
         Raises:
             BadFile: it is not; nothing is kept.
@@ -295,7 +285,7 @@ class FileStore:
         session_id: str | None = None,
         run_id: str | None = None,
     ) -> StoredFile:
-        """Keep what a tool made for a user, of whatever kind: it is only ever downloaded.
+        """Store a file of any kind that a tool created; it can only be downloaded.
 
         Raises:
             QuotaExceeded: the owner has no room for it.
@@ -314,7 +304,7 @@ class FileStore:
         max_bytes: int | None = None,
         check: Check | None = None,
     ) -> StoredFile:
-        """Book, write, check, name, insert; on failure none of it."""
+        """Reserve, write, check, name and insert; on failure undo all of it."""
         workspaces, workers = self._workspaces, self._workspaces.workers
         jail = Jail(await workspaces.prepare_storage(new.user_id))
         await workspaces.usage(new.user_id)  # the ledger must know the user before it books
@@ -353,7 +343,7 @@ class FileStore:
     # -- reading ----------------------------------------------------------------------------
 
     async def get(self, file_id: str, *, owner: str) -> StoredFile:
-        """One of the owner's files.
+        """Return one of the owner's files.
 
         Raises:
             FileNotFound: there is none, or it is another's.
@@ -361,7 +351,7 @@ class FileStore:
         return (await self.get_all([file_id], owner=owner))[0]
 
     async def get_all(self, file_ids: Sequence[str], *, owner: str) -> builtins.list[StoredFile]:
-        """The owner's files with these ids, in this order, each once.
+        """Return the owner's files with these ids, in this order, each once.
 
         Raises:
             FileNotFound: one is not there, or another's.
@@ -385,7 +375,7 @@ class FileStore:
     async def list(
         self, owner: str, *, limit: int = 100, offset: int = 0
     ) -> tuple[builtins.list[StoredFile], int]:
-        """A page of the owner's files, the newest first, and how many there are."""
+        """Return a page of the owner's files, newest first, and how many there are."""
         mine = _C.user_id == owner
         counted = select(func.count()).select_from(files).where(mine)
         total = int(await self._database.read(lambda c: c.execute(counted).scalar_one()))
@@ -394,7 +384,7 @@ class FileStore:
     async def open(
         self, file_id: str, *, owner: str, filename: str | None = None
     ) -> tuple[StoredFile, Callable[[], Generator[bytes]]]:
-        """One of the owner's files, and what gives its bytes piece by piece (it blocks).
+        """Return one of the owner's files and an iterator of its content, which blocks.
 
         With a `filename`, it must be the file's own. The first piece raises `FileNotFound` if the
         content is gone.
@@ -409,7 +399,7 @@ class FileStore:
         return file, partial(iter_content, jail, file)
 
     async def preview(self, file_id: str, *, owner: str) -> Preview:
-        """The beginning of one of the owner's text files.
+        """Return the beginning of one of the owner's text files.
 
         Raises:
             FileNotFound: as `get`, or the content is gone.
@@ -436,7 +426,7 @@ class FileStore:
     # -- ends -------------------------------------------------------------------------------
 
     async def delete(self, file_id: str, *, owner: str) -> None:
-        """Delete one of the owner's files and give its bytes back.
+        """Delete one of the owner's files and release its bytes.
 
         Raises:
             FileNotFound: as `get`.
@@ -445,7 +435,7 @@ class FileStore:
         await run_to_completion(self._delete(file))
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
-        """Delete what was made in one of the owner's sessions; how many files there were."""
+        """Delete the files created in one of the owner's sessions, and return how many."""
         made = await self._select(_C.user_id == owner, _C.session_id == session_id)
         for file in made:
             with suppress(FileNotFound):  # another was quicker
@@ -453,7 +443,7 @@ class FileStore:
         return len(made)
 
     async def _delete(self, file: StoredFile) -> None:
-        """The row first: of two who try, one is told that it went."""
+        """Delete the row first: of two concurrent calls only one then succeeds."""
         gone = delete(files).where(_C.file_id == file.file_id)
         if not await self._database.write(lambda c: c.execute(gone).rowcount):
             raise _file_not_found(file.file_id)
@@ -501,7 +491,7 @@ async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def _in_chunks(content: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
-    """The same bytes in pieces worth a booking each."""
+    """Yield the same bytes in pieces large enough to reserve one by one."""
     held = bytearray()
     async for piece in content:
         held += piece

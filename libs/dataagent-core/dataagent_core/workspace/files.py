@@ -1,9 +1,7 @@
 """Blocking file operations inside a jail: read, replace, remove, list, measure.
 
-Plain functions that raise `OSError` or `OutsideWorkspace`; no quota, no event loop, no messages for
-a model. `backend.py` runs them in its worker threads and turns errors into results.
-
-What went wrong with a file, in words for a model and without host paths.
+Functions raise `OSError` or `OutsideWorkspace` and know no quota and no event loop; `backend.py`
+runs them in worker threads. `explain` words an error for a model, without host paths.
 """
 
 from __future__ import annotations
@@ -39,14 +37,14 @@ WHOLE_READ_LIMIT = 20 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TreeSize:
-    """Regular files below a directory: their bytes, and how many they are."""
+    """The bytes and the number of regular files below a directory."""
 
     bytes: int
     files: int
 
 
 class FileTooLarge(Exception):
-    """The file is larger than the operation may take into memory."""
+    """The file is larger than the operation may read into memory."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -54,11 +52,11 @@ class FileTooLarge(Exception):
 
 
 class FileChanged(Exception):
-    """The file is no longer what it was when it was read."""
+    """The file has changed since it was read."""
 
 
 def read_whole(jail: Jail, path: str, *, limit: int | None = None) -> bytes:
-    """All bytes of a file.
+    """Return all bytes of a file.
 
     Raises:
         FileTooLarge: it has more than `limit` bytes.
@@ -71,7 +69,7 @@ def read_whole(jail: Jail, path: str, *, limit: int | None = None) -> bytes:
 
 
 def read_window(jail: Jail, path: str, offset: int, limit: int) -> ReadResult:
-    """Lines `offset` to `offset + limit` of a text file, whatever its size.
+    """Return lines `offset` to `offset + limit` of a text file of any size.
 
     Raises:
         UnicodeDecodeError: it is not UTF-8 text.
@@ -96,7 +94,7 @@ def read_window(jail: Jail, path: str, offset: int, limit: int) -> ReadResult:
 
 
 def size_of(jail: Jail, path: str) -> int:
-    """Bytes of the file there now; 0 when there is none."""
+    """Return the file's size in bytes; 0 without a file."""
     try:
         with jail.place(path) as place:
             status = place.stat()
@@ -106,7 +104,7 @@ def size_of(jail: Jail, path: str) -> int:
 
 
 def replace(jail: Jail, path: str, content: bytes, *, mode: int | None = None) -> int:
-    """Put a file in place, whole or not at all, and return by how many bytes the tree grew.
+    """Replace a file, whole or not at all, and return by how many bytes the tree grew.
 
     Without a mode it has that of the file it replaces.
     """
@@ -131,7 +129,7 @@ def replace(jail: Jail, path: str, content: bytes, *, mode: int | None = None) -
 
 
 def _replaceable(place: PathHandle) -> os.stat_result | None:
-    """Status of the file to be replaced, or None for a new one."""
+    """Return the status of the file to be replaced, or None for a new one."""
     try:
         status = place.stat()
     except FileNotFoundError:
@@ -144,7 +142,7 @@ def _replaceable(place: PathHandle) -> os.stat_result | None:
 
 
 def remove(jail: Jail, path: str) -> int:
-    """Remove a file, a link (not its target) or a directory; return the bytes freed."""
+    """Remove a file, a link (not its target) or a directory, and return the bytes freed."""
     if not split_path(path):
         raise PermissionError(errno.EPERM, "The root cannot be deleted")
     with jail.place(path, follow_last=False, writing=True) as place:
@@ -159,12 +157,12 @@ def remove(jail: Jail, path: str) -> int:
 
 
 def tree_size(jail: Jail) -> int:
-    """Bytes of all regular files below the root; 0 when the root is missing."""
+    """Return the bytes of all regular files below the root; 0 without a root."""
     return measure(jail).bytes
 
 
 def measure(jail: Jail) -> TreeSize:
-    """How much is below the root; nothing when the root is missing."""
+    """Return the size of the tree below the root; zero without a root."""
     try:
         with jail.directory("/") as root:
             return _measure(root)
@@ -184,7 +182,7 @@ def _measure(root: int) -> TreeSize:
 
 
 def listing(jail: Jail, path: str) -> list[FileInfo]:
-    """The direct children of a directory, by name; links that lead out are left out."""
+    """List the direct children of a directory by name; links that lead out are left out."""
     steps = split_path(path)
     with jail.directory(path) as directory:
         names = sorted(os.listdir(directory))
@@ -207,7 +205,7 @@ def _info(virtual: str, status: os.stat_result) -> FileInfo:
 
 
 def file_info(virtual: str, directory: int, name: str) -> FileInfo | None:
-    """Listing entry of a regular file in an open directory, else None."""
+    """Return the listing's entry of a regular file in an open directory, else None."""
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     return _info(virtual, status) if stat.S_ISREG(status.st_mode) else None
 
@@ -249,7 +247,7 @@ _TRANSFER_CODES = {
 
 
 def explain(verb: str, path: str, error: Exception) -> str:
-    """One sentence: what could not be done with which file, and why."""
+    """Say in one sentence what failed on which file, and why."""
     return f"Cannot {verb} '{shorten(path)}': {_reason(error)}."
 
 
@@ -271,7 +269,7 @@ def _reason(error: Exception) -> str:
 
 
 def transfer_code(error: Exception) -> str:
-    """The code deepagents expects for an upload or download, or a sentence where it has none."""
+    """Return deepagents' error code for an upload or download, or a sentence without one."""
     if isinstance(error, OutsideWorkspace):
         return PERMISSION_DENIED
     if isinstance(error, OSError) and error.errno in _TRANSFER_CODES:

@@ -1,13 +1,9 @@
-"""One backend object for all users: it asks the running graph whose files are meant.
+"""Backends for a compiled graph, which serves all users.
 
-A compiled graph serves everybody, so the backend it was built with cannot belong to anyone. These
-two read the `RunContext` of the call they are in and pass the call on to that user's own backend.
-Above: `engine/factory.py` routes `/` and `/memories/` to them. Below: `manager.py`.
-
-Files that live in the thread: deepagents' own, with patterns that are matched as everywhere.
-
-deepagents matches patterns by backtracking, which a pattern with many `**` makes endless. So they
-are matched here, over what it lists without one. Above: `engine/factory.py`.
+A graph's backend cannot belong to a user. `WorkspaceBackend` and `MemoriesBackend` read the
+`RunContext` of the current call and pass it on to that user's backend. `ThreadFiles` is deepagents'
+own backend for files in the thread, with glob patterns matched here: deepagents matches by
+backtracking, which many `**` make endless.
 """
 
 from __future__ import annotations
@@ -51,23 +47,23 @@ class _CachedBackend:
 
 
 class _PerRunBackend(AsyncBackend):
-    """Passes each call to the backend that belongs to the run; keeps the recent ones."""
+    """Passes each call to the run's backend; recently used ones are cached."""
 
     def __init__(
         self, manager: UserWorkspaceManager, run: Callable[[], RunContext] = run_context
     ) -> None:
-        """`run` says in which run we are."""
+        """`run` returns the current run."""
         self._manager = manager
         self._run = run
         self._recent: OrderedDict[tuple[str, ...], _CachedBackend] = OrderedDict()
 
     @abstractmethod
     def _key(self, context: RunContext) -> tuple[str, ...]:
-        """What tells this run's backend from another's."""
+        """Return the key of the run's backend."""
 
     @abstractmethod
     async def _open(self, context: RunContext) -> FolderBackend:
-        """The backend for a run."""
+        """Open the backend for a run."""
 
     async def _current_backend(self) -> FolderBackend:
         context = self._run()
@@ -142,7 +138,7 @@ class WorkspaceBackend(_PerRunBackend):
 
 
 class MemoriesBackend(_PerRunBackend):
-    """What the run's assistant remembers of the run's user."""
+    """The memories the run's assistant has of the run's user."""
 
     def _key(self, context: RunContext) -> tuple[str, ...]:
         return (context.user_id, context.assistant_id)
@@ -190,7 +186,7 @@ class ThreadFiles(StateBackend):
 
 
 class _GlobFilter:
-    """Which files below a path a pattern means."""
+    """Matches files below a path against a pattern."""
 
     def __init__(self, pattern: str, path: str | None) -> None:
         self._glob = IncludeGlob(pattern)

@@ -1,10 +1,9 @@
-"""Names under one directory, opened so that none can lead out of it.
+"""Opens files below one directory, and none outside of it.
 
 Paths are virtual: `/` is the jail's root. Each step of a path is opened relative to the directory
-opened before it and never through a link (`openat` with `O_NOFOLLOW`), so a name that is swapped
-for a link between check and use is not followed. Links that stay inside are resolved here, by hand.
-POSIX only. It is not a sandbox for code. A jail may have folders that are only read (`.git`), by
-name and wherever they are. Above: `files.py`, `search.py`. Below: the kernel.
+opened before it and never through a link (`openat` with `O_NOFOLLOW`), so a name that is replaced
+by a link between check and use is not followed. Links that stay inside are resolved here. A jail
+may have read-only folders (`.git`), by name, at any depth. POSIX only. It does not confine code.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class PathHandle:
-    """An existing directory, open, and a name in it that is not a link (or is not there yet).
+    """An open directory and a name in it that is not a link, or does not exist yet.
 
     `folders` are the real names from the root to the directory.
     """
@@ -39,12 +38,12 @@ class PathHandle:
     folders: tuple[str, ...] = ()
 
     def stat(self) -> os.stat_result:
-        """Status of the name itself."""
+        """Return the status of the name itself."""
         return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """The steps of a virtual path; `/a/./b` and `a\\b` are `("a", "b")`.
+    """Return the steps of a virtual path; `/a/./b` and `a\\b` are `("a", "b")`.
 
     Raises:
         OutsideWorkspace: a step is `..`, or the text cannot be a path at all.
@@ -68,7 +67,7 @@ def split_path(path: str) -> tuple[str, ...]:
 
 
 def shorten(path: str) -> str:
-    """The path as it may stand in a message."""
+    """Shorten the path for a message."""
     return path if len(path) <= 200 else f"{path[:200]}…"
 
 
@@ -76,7 +75,7 @@ class Jail:
     """A directory and everything below it."""
 
     def __init__(self, root: Path, *, read_only: frozenset[str] = frozenset()) -> None:
-        """Folders named in `read_only` are not written to, wherever they are."""
+        """Folders named in `read_only` cannot be written to, at any depth."""
         self._root = Path(os.path.realpath(root))
         self._read_only = read_only
 
@@ -94,7 +93,7 @@ class Jail:
         follow_last: bool = True,
         writing: bool = False,
     ) -> Generator[PathHandle]:
-        """Open the directory that holds the path's last name; `writing` says what for.
+        """Open the directory that holds the path's last name; `writing` names the purpose.
 
         Raises:
             OutsideWorkspace: the path, or a link on it, leads out.
@@ -110,7 +109,7 @@ class Jail:
             walk.close()
 
     def resolve_steps(self, path: str) -> tuple[str, ...]:
-        """The steps of a path without links; those that are not there yet are taken as they are.
+        """Return the path's steps with links resolved; missing ones stay as they are.
 
         Raises:
             OutsideWorkspace: the path, or a link on it, leads out.
@@ -141,7 +140,7 @@ class Jail:
                 os.close(descriptor)
 
     def open_file(self, path: str) -> int:
-        """A descriptor for reading a regular file; the caller closes it.
+        """Return a descriptor for reading a regular file; the caller closes it.
 
         Raises:
             OutsideWorkspace: the path leads out.
@@ -152,7 +151,7 @@ class Jail:
 
 
 def open_regular(place: PathHandle) -> int:
-    """Open a regular file for reading; a pipe or device neither blocks nor opens.
+    """Open a regular file for reading, without blocking on a pipe or device.
 
     Raises:
         OSError: it is missing, a directory, a link or no regular file.
@@ -175,7 +174,8 @@ Enter = Callable[[tuple[str, ...], int, list[str]], list[str]]
 def walk(
     directory: int, enter: Enter | None = None
 ) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
-    """Each directory below an open one: its steps, the names in it that are none, and itself open.
+    """Yield each directory below an open one: its steps, its names that are no directories, and
+    itself open.
 
     Links are not followed; what lies deeper than `MAX_DEPTH` is left out.
     """
@@ -190,7 +190,7 @@ def walk(
 
 
 class _Walk:
-    """The descriptors from the root down to where we stand."""
+    """The open directories from the root to the current one."""
 
     def __init__(self, root: Path, *, create_parents: bool, closed: frozenset[str]) -> None:
         self._root = root
@@ -213,7 +213,7 @@ class _Walk:
             os.close(self._open.pop())
 
     def descend(self, steps: tuple[str, ...], *, follow_last: bool) -> str:
-        """Go to the directory of the last step and return that step's real name."""
+        """Enter the directory of the last step, and return that step's real name."""
         pending = deque(steps)
         while pending:
             step = pending.popleft()

@@ -1,9 +1,9 @@
-"""What each turn changed in a project, and what was there before; kept in the data directory.
+"""Records what each turn changed in a project, with the contents before.
 
-`{root}/{project}/{session}/{time}/` holds one turn's `turn.json` and the files as they were before
-it, numbered, for their owner only. A file too large to keep is noted without its content. Of each
-file a turn has the first state and the last, so it can be taken back as a whole. The oldest turns
-go when there are too many. Blocking. Above: `undo.py`, `project.py`. Below: `jail.py`, `files.py`.
+`{root}/{project}/{session}/{time}/` holds a turn's `turn.json` and the numbered previous files, for
+their owner only. A file that is too large is recorded without its content. For each file a turn has
+the first state and the last, so it can be undone as a whole. The oldest turns are deleted beyond a
+limit. Blocking.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NO_FILE: Final = "no plain file"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was. Its content is None when it was too large to be kept."""
+    """A file's state. Its content is None if it was too large to store."""
 
     size: int
     mode: int
@@ -45,7 +45,7 @@ class FileState:
 
 @dataclass(slots=True)
 class JournalEntry:
-    """What is known of one file in a turn: the mark of each state, None where there was no file."""
+    """A file's marks before and after a turn, None where there was no file."""
 
     before: str | None
     after: str | None
@@ -55,13 +55,13 @@ class JournalEntry:
 
     @property
     def is_lost(self) -> bool:
-        """Whether there was a file whose content was not kept."""
+        """Whether there was a file whose content was not stored."""
         return self.before is not None and self.blob is None
 
 
 @dataclass(slots=True)
 class JournalTurn:
-    """The files one run has changed, by their paths below the project."""
+    """The files one run changed, by their paths below the project."""
 
     folder: Path
     run_id: str
@@ -69,7 +69,7 @@ class JournalTurn:
     kept_bytes: int = 0
 
     def content(self, entry: JournalEntry) -> bytes:
-        """A file as it was before the turn.
+        """Return a file as it was before the turn.
 
         Raises:
             OSError: it was not kept.
@@ -81,14 +81,14 @@ class Journal:
     """The turns of all conversations about one project."""
 
     def __init__(self, root: Path, jail: Jail) -> None:
-        """Keep them below `root`; the jail is the project's."""
+        """Records are stored below `root`; the jail is the project's."""
         self._root = root / _name(str(jail.root))
         self._jail = jail
         self._lock = threading.Lock()
         self._open: dict[tuple[str, str], JournalTurn] = {}
 
     def before(self, path: str) -> FileState | None:
-        """The file as it is now; None if there is none.
+        """Return the file's current state; None without a file.
 
         Raises:
             OSError, OutsideWorkspace: it cannot be read.
@@ -105,7 +105,7 @@ class Journal:
     def note(
         self, session_id: str, run_id: str, found: Iterable[tuple[str, FileState | None]]
     ) -> None:
-        """These files were changed just now, and were so before."""
+        """Record that these files were changed, with their states before."""
         with self._lock:
             turn = self._turn(session_id, run_id)
             for path, before in found:
@@ -129,7 +129,7 @@ class Journal:
             _write(turn.folder / entry.blob, content)
 
     def mark(self, path: str) -> str | None:
-        """A word that differs when the file's content does; None if there is nothing."""
+        """Return a mark that differs when the file's content does; None without a file."""
         try:
             with os.fdopen(self._jail.open_file(path), "rb") as file:
                 about = os.fstat(file.fileno())
@@ -142,12 +142,12 @@ class Journal:
             return _NO_FILE
 
     def is_as_before(self, path: str, before: FileState | None) -> bool:
-        """Whether a file has the content it had, as far as that is known."""
+        """Whether a file has the recorded content, as far as that is known."""
         content = None if before is None else before.content
         return content is not None and self.mark(path) == _digest(content)
 
     def latest(self, session_id: str) -> JournalTurn | None:
-        """The last turn of a conversation that left something changed."""
+        """Return the last turn of a conversation that left a change."""
         with self._lock:
             for folder in self._of(session_id):
                 turn = _read(folder)
@@ -156,13 +156,13 @@ class Journal:
         return None
 
     def forget(self, session_id: str, turn: JournalTurn) -> None:
-        """The turn was taken back."""
+        """Delete a turn that was undone."""
         with self._lock:
             self._open.pop((session_id, turn.run_id), None)
             shutil.rmtree(turn.folder, ignore_errors=True)
 
     def restore(self, turn: JournalTurn, path: str) -> None:
-        """Make a file what it was before the turn.
+        """Restore a file to its state before the turn.
 
         Raises:
             OSError: it cannot be written.
@@ -188,11 +188,11 @@ class Journal:
         return turn
 
     def _of(self, session_id: str) -> list[Path]:
-        """The turns of a conversation, the last one first."""
+        """Return a conversation's turns, the last one first."""
         return sorted(_folders(self._root / _name(session_id)), reverse=True)
 
     def _recent(self) -> dict[tuple[str, str], JournalTurn]:
-        """Only a few runs are under way at once."""
+        """Return the open turns but the oldest: only a few runs are active at once."""
         return dict(list(self._open.items())[:15])
 
     def _make_room(self) -> None:
@@ -211,7 +211,7 @@ def _as_json(turn: JournalTurn) -> dict[str, Any]:
 
 
 def _read(folder: Path) -> JournalTurn | None:
-    """A turn as it was kept; None if it was not, or cannot be read any more."""
+    """Read a recorded turn; None if it is missing or unreadable."""
     try:
         kept = json.loads((folder / _TURN).read_bytes())
         entries = {path: JournalEntry(**entry) for path, entry in kept["entries"].items()}
@@ -228,7 +228,7 @@ def _folders(place: Path) -> list[Path]:
 
 
 def _write(place: Path, content: bytes) -> None:
-    """Put a file there, whole or not at all, for its owner only."""
+    """Write a file, whole or not at all, for its owner only."""
     part = place.with_suffix(".part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -241,5 +241,5 @@ def _digest(content: bytes) -> str:
 
 
 def _name(text: str) -> str:
-    """A directory's name for anything."""
+    """Return a directory name for any text."""
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]

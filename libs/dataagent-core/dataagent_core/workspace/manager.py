@@ -1,12 +1,11 @@
-"""Where each user's files and memories are, and how much of them there may be.
+"""Users' workspaces and memories: where they are, and their quota.
 
-`{workspace_root}/{user_id}/` holds `files/`, `uploads/` and `outputs/`; `{memories_root}/{user_id}/
-{assistant_id}/` holds an assistant's memory of a user. User ids are made by the server; one that
-could not be a plain directory name is refused here all the same. With a project, which only a
-program of one person has, agents work in that folder instead; uploads and outputs stay here, and
-nothing here measures, archives or deletes it. Above: the backends, uploads, the workspace API.
-Below: `jail.py`, `quota.py`, `project.py`. Whether the caller may see a user's workspace is not
-decided here.
+`{workspace_root}/{user_id}/` holds `files/`, `uploads/` and `outputs/`, and
+`{memories_root}/{user_id}/{assistant_id}/` an assistant's memories of a user. User ids are made by
+the server; one that could not be a plain directory name is refused here all the same. With a
+project, which only a program for one person has, agents work in that folder instead; uploads and
+outputs stay here, and the folder is never measured, archived or deleted. Access is decided by the
+callers.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from dataagent_core.workspace.workers import FileWorkers
 logger = logging.getLogger(__name__)
 DEFAULT_QUOTA = 1024**3
 MAX_MEMORY_BYTES = 256 * 1024
-"""How large one memory may be, whoever writes it: its owner must be able to see it whole."""
+"""The size limit of a memory: its owner must be able to see it whole."""
 _SOON_SECONDS = 1.0
 _LAST_SECONDS = 5.0
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
@@ -47,7 +46,7 @@ _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSummary:
-    """A user's workspace in figures. `path` starts at the workspaces' root."""
+    """A user's workspace in figures. `path` is relative to the workspaces' root."""
 
     user_id: str
     path: str
@@ -57,7 +56,7 @@ class WorkspaceSummary:
 
 
 class UserWorkspaceManager:
-    """The workspaces of all users. Close it at the end."""
+    """The workspaces of all users. Close it."""
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class UserWorkspaceManager:
         workers: FileWorkers | None = None,
         project: Project | None = None,
     ) -> None:
-        """Keep workspaces below `workspace_root`, memories beside it unless told otherwise.
+        """Memories are stored beside `workspace_root` by default.
 
         With a `project`, agents work there.
         """
@@ -86,32 +85,32 @@ class UserWorkspaceManager:
         self._closing = asyncio.Event()
 
     def set_quota_lookup(self, quota_of: Callable[[str], int | None]) -> None:
-        """Ask first how many bytes a user may keep; None is as many as everyone."""
+        """Set the function that returns a user's own quota, or None for the default."""
         self._quota_of = quota_of
 
     def add_usage_source(self, usage: Callable[[str], Awaitable[int]]) -> None:
-        """Count bytes kept elsewhere on the same quota (a user's artefacts, say)."""
+        """Count bytes stored elsewhere (a user's artefacts, say) on the same quota."""
         self._usage_sources.append(usage)
 
     @property
     def root(self) -> Path:
-        """The folder below which the users' folders are."""
+        """The folder that contains the users' folders."""
         return self._root
 
     @property
     def workers(self) -> FileWorkers:
-        """Where work on files is done."""
+        """The threads for file work."""
         return self._workers
 
     @property
     def project(self) -> Project | None:
-        """The folder agents work in instead of a workspace of ours, if there is one."""
+        """The project that agents work in instead of a workspace, if there is one."""
         return self._project
 
     # -- places -----------------------------------------------------------------------------
 
     def get_user_workspace(self, user_id: str) -> Path:
-        """The directory the user's agents work in, which may not exist yet.
+        """Return the directory the user's agents work in, which may not exist yet.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -120,11 +119,11 @@ class UserWorkspaceManager:
         return kept if self._project is None else self._project.root
 
     def _storage_path(self, user_id: str) -> Path:
-        """Where we keep the user's files."""
+        """Return the directory of the user's files."""
         return self._root / _checked_name(user_id)
 
     def ensure_user_workspace(self, user_id: str) -> Path:
-        """Create the directory the user's agents work in, for the owner only, and return it.
+        """Create the directory the user's agents work in, private to us, and return it.
 
         One that was archived comes back as it was. From now on it counts as used. A project is
         there already, and nothing is made in it.
@@ -144,7 +143,7 @@ class UserWorkspaceManager:
         return workspace
 
     def is_archived(self, user_id: str) -> bool:
-        """Whether the workspace, or some of it, is in the archive: one look at a directory."""
+        """Whether any of the workspace is archived: one look at a directory."""
         return self._project is None and self._archive.has(_checked_name(user_id))
 
     async def prepare(self, user_id: str) -> Path:
@@ -152,7 +151,7 @@ class UserWorkspaceManager:
         return await self._workers.run(partial(self.ensure_user_workspace, user_id))
 
     async def prepare_storage(self, user_id: str) -> Path:
-        """As `prepare`, for uploads and outputs: with a project they are not in it.
+        """As `prepare`, for uploads and outputs, which are never in a project.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -160,7 +159,7 @@ class UserWorkspaceManager:
         return await self._workers.run(partial(self._ensure_storage, user_id))
 
     def memories_dir(self, user_id: str, assistant_id: str) -> Path:
-        """Where an assistant's memory of a user is kept.
+        """Return the directory of an assistant's memories of a user.
 
         Raises:
             OutsideWorkspace: an id cannot be a directory's name.
@@ -169,11 +168,11 @@ class UserWorkspaceManager:
 
     @property
     def memories_root(self) -> Path:
-        """Where all memories are kept."""
+        """The directory of all memories."""
         return self._memories_root
 
     def user_memories_dir(self, user_id: str) -> Path:
-        """Where all assistants' memories of a user are kept.
+        """Return the directory of all assistants' memories of a user.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -181,12 +180,12 @@ class UserWorkspaceManager:
         return self._memories_root / _checked_name(user_id)
 
     def has_memory(self, user_id: str, assistant_id: str, name: str) -> bool:
-        """Whether a memory of that name is there: one look at the directory, no reading."""
+        """Whether a memory of that name exists: one look at the directory."""
         path = self.memories_dir(user_id, assistant_id) / name
         return os.path.exists(path)  # as `path.exists()`, which is slow to say no
 
     def validate_path(self, user_id: str, path: Path) -> bool:
-        """Whether a host path, links resolved, lies in the user's workspace."""
+        """Whether a host path, links resolved, is in the user's workspace."""
         try:
             workspace = self.get_user_workspace(user_id).resolve()
             return path.resolve().is_relative_to(workspace)
@@ -201,7 +200,7 @@ class UserWorkspaceManager:
     # -- backends ---------------------------------------------------------------------------
 
     async def open_workspace(self, user_id: str) -> FolderBackend:
-        """What the user's agents work in as a backend, created if need be.
+        """Return the user's workspace as a backend, created if needed.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -212,7 +211,7 @@ class UserWorkspaceManager:
         return await self._workers.run(partial(SandboxedFilesystemBackend, user_id, self))
 
     async def open_memories(self, user_id: str, assistant_id: str) -> FolderBackend:
-        """An assistant's memory of the user as a backend, created if need be.
+        """Return an assistant's memories of the user as a backend, created if needed.
 
         Raises:
             OutsideWorkspace: an id cannot be a directory's name.
@@ -224,17 +223,17 @@ class UserWorkspaceManager:
         return FolderBackend(root, self._workers, write_quota=write_quota)
 
     def open_read_only(self, root: Path) -> FolderBackend:
-        """A directory that is nobody's (skills, say) as a backend that cannot write."""
+        """Return a directory without an owner (skills, say) as a read-only backend."""
         return FolderBackend(root, self._workers)
 
     def write_quota(self, user_id: str, *, max_file_bytes: int | None = None) -> WriteQuota:
-        """What of a user's a backend may write."""
+        """Return the quota a backend writes on."""
         return WriteQuota(self._ledger, user_id, partial(self.quota, user_id), max_file_bytes)
 
     # -- quota ------------------------------------------------------------------------------
 
     def quota(self, user_id: str) -> int:
-        """How many bytes the user may keep.
+        """Return the user's quota in bytes.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -244,21 +243,21 @@ class UserWorkspaceManager:
         return self._quota if given is None else given
 
     def get_workspace_usage(self, user_id: str) -> int:
-        """Bytes of the user's files and memories here, measured on disk. Slow for a large tree."""
+        """Measure the user's files and memories on disk. Slow for a large tree."""
         memories = self._memories_root / _checked_name(user_id)
         return self._measure(user_id).bytes + tree_size(Jail(memories))
 
     def _measure(self, user_id: str) -> TreeSize:
-        """The user's files, those in the archive among them."""
+        """Measure the user's files, archived ones included."""
         here, away = measure(Jail(self._storage_path(user_id))), self._archive.size_of(user_id)
         return TreeSize(here.bytes + away.bytes, here.files + away.files)
 
     def check_quota(self, user_id: str, additional_bytes: int = 0) -> bool:
-        """Whether so many more bytes would fit, measured on disk. Writes ask the ledger instead."""
+        """Whether so many more bytes fit, measured on disk. Writes use the ledger instead."""
         return self.get_workspace_usage(user_id) + additional_bytes <= self.quota(user_id)
 
     async def usage(self, user_id: str) -> int:
-        """Bytes the ledger has booked for the user."""
+        """Return the user's bytes in the ledger."""
         booked = await self._ledger.usage(user_id)
         if booked is not None:
             return booked
@@ -267,13 +266,13 @@ class UserWorkspaceManager:
         return actual
 
     async def reconcile(self, user_id: str) -> int:
-        """Measure the user's files, book that and what is kept beside them, and return it."""
+        """Measure the user's bytes, store that in the ledger, and return it."""
         actual = await self._actual(user_id)
         await self._ledger.reconcile(user_id, actual)
         return actual
 
     def reconcile_soon(self, user_id: str) -> None:
-        """Measure and book in the background, for whoever cannot wait; once for many at a time."""
+        """Reconcile in the background; concurrent requests share one run."""
         if user_id not in self._booking:
             self._booking[user_id] = asyncio.create_task(self._book(user_id))
 
@@ -289,26 +288,26 @@ class UserWorkspaceManager:
             del self._booking[user_id]
 
     async def _actual(self, user_id: str) -> int:
-        """Bytes of the user's files, measured, and of what is kept beside them."""
+        """Measure the user's files and what is stored elsewhere."""
         actual = await self._workers.search(partial(self.get_workspace_usage, user_id))
         for usage in self._usage_sources:
             actual += await usage(user_id)
         return actual
 
     async def correct(self, user_id: str) -> int | None:
-        """What is booked of a user whom the ledger knows, made equal to what lies there.
+        """Correct the ledger of a user it knows to what is measured.
 
         A process that died in the middle of a write had booked what it never wrote.
         """
         return await self._ledger.correct_if_quiet(user_id, partial(self._actual, user_id))
 
     async def correct_all(self) -> None:
-        """As `correct`, for everyone who has a workspace."""
+        """Correct the ledger for everyone who has a workspace."""
         for user_id in await self._workers.search(lambda: [*_user_ids(self._root)]):
             await self.correct(user_id)
 
     async def reserve(self, user_id: str, size: int) -> None:
-        """Book so many more bytes, before they are written.
+        """Reserve bytes before they are written.
 
         Raises:
             QuotaExceeded: there is no room for them.
@@ -322,11 +321,11 @@ class UserWorkspaceManager:
             await self._ledger.reserve(user_id, size, quota)
 
     async def release(self, user_id: str, size: int) -> None:
-        """Give booked bytes back."""
+        """Release reserved bytes."""
         await self._ledger.release(user_id, size)
 
     async def summary(self, user_id: str) -> WorkspaceSummary:
-        """The user's workspace in figures; looking at it is no use of it.
+        """Return the user's workspace in figures, without counting as a use.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
@@ -344,7 +343,7 @@ class UserWorkspaceManager:
     # -- ends -------------------------------------------------------------------------------
 
     async def archive_unused(self, unused_since: float) -> int:
-        """Pack the workspaces that were not used since; how many. The next use brings one back."""
+        """Archive workspaces not used since, and return how many. The next use restores one."""
         packed = 0
         for user_id in await self._workers.search(lambda: [*_user_ids(self._root)]):
             work = partial(self._archive.archive, user_id, unused_since=unused_since)
@@ -352,12 +351,12 @@ class UserWorkspaceManager:
         return packed
 
     def cleanup_workspace(self, user_id: str) -> None:
-        """Remove what we keep of the user's files. `reconcile` frees the booked bytes."""
+        """Delete the user's files. `reconcile` then frees their bytes."""
         shutil.rmtree(self._storage_path(user_id), ignore_errors=False, onerror=_ignore_missing)
         self._archive.erase(user_id)
 
     async def aclose(self) -> None:
-        """Let the books be finished, then stop the worker threads."""
+        """Finish the ledger's updates, then stop the worker threads."""
         self._closing.set()
         if self._booking:
             await asyncio.wait(self._booking.values(), timeout=_LAST_SECONDS)
@@ -369,7 +368,7 @@ class UserWorkspaceManager:
 
 
 def _ensure_directory(directory: Path) -> None:
-    """Make the directory if need be; it counts as used from now on."""
+    """Create the directory if needed, and mark it as used."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.utime(directory)
 

@@ -1,11 +1,8 @@
-"""What assistants remember of users, as its owners and administrators see it.
+"""Assistants' memories of users, for their owners and for administrators.
 
-A memory is a text file at `{memories}/{user_id}/{assistant_id}/{path}`. Who it is about reads,
-corrects and erases it; an administrator sees that it is there and can erase it, and no one else
-knows of it. Assistants themselves come through `context_backend.py`. Above: the memory routes,
-`sweeper.py`. Below: `manager.py`, `files.py`.
-
-Who may ask about whose workspace and memory. Pure.
+A memory is a text file at `{memories}/{user_id}/{assistant_id}/{path}`. Its user reads, corrects
+and erases it; an administrator sees that it exists and can erase it. Assistants use
+`graph_backends.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from dataagent_core.workspace.workers import run_to_completion
 
 
 def require_own(user_id: str, asked_by: Principal) -> None:
-    """Let the user through.
+    """Raise `Denied` unless the caller is the user.
 
     Raises:
         NotFound: the caller is another; who else exists is not said.
@@ -42,7 +39,7 @@ def require_own(user_id: str, asked_by: Principal) -> None:
 
 
 def require_own_or_admin(user_id: str, asked_by: Principal) -> None:
-    """Let the user and administrators through.
+    """Raise `Denied` unless the caller is the user or an administrator.
 
     Raises:
         NotFound: as `require_own`.
@@ -53,7 +50,7 @@ def require_own_or_admin(user_id: str, asked_by: Principal) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A file an assistant keeps about a user."""
+    """A file of an assistant about a user."""
 
     assistant_id: str
     path: str
@@ -69,7 +66,7 @@ class Memories:
         self._workers = workspaces.workers
 
     async def list(self, user_id: str, *, asked_by: Principal) -> list[Memory]:
-        """What is remembered of a user, by assistant and path.
+        """Return a user's memories, by assistant and path.
 
         Raises:
             NotFound: the caller is neither the user nor an administrator.
@@ -79,7 +76,7 @@ class Memories:
         return await self._workers.search(lambda: [*_list_memories(root)])
 
     async def read(self, user_id: str, assistant_id: str, path: str, *, asked_by: Principal) -> str:
-        """The text of one of the caller's memories.
+        """Return the text of one of the caller's memories.
 
         Raises:
             NotFound: the caller is not the user.
@@ -102,7 +99,7 @@ class Memories:
     async def write(
         self, user_id: str, assistant_id: str, path: str, content: str, *, asked_by: Principal
     ) -> None:
-        """Put a text in the place of one of the caller's memories, or make a new one.
+        """Create or replace one of the caller's memories.
 
         Raises:
             NotFound: the caller is not the user.
@@ -122,7 +119,7 @@ class Memories:
     async def erase_one(
         self, user_id: str, assistant_id: str, path: str, *, asked_by: Principal
     ) -> None:
-        """Forget one memory, or a folder of them.
+        """Erase one memory, or a folder of them.
 
         Raises:
             NotFound: the caller is neither the user nor an administrator.
@@ -143,7 +140,7 @@ class Memories:
     async def erase(
         self, user_id: str, *, asked_by: Principal, assistant_id: str | None = None
     ) -> None:
-        """Forget a user, or what one assistant knows of them.
+        """Erase all memories of a user, or those of one assistant.
 
         Raises:
             NotFound: the caller is neither the user nor an administrator.
@@ -159,12 +156,12 @@ class Memories:
             await run_to_completion(self._clear(user_id, folder))
 
     async def _clear(self, user_id: str, folder: Path) -> None:
-        """Empty a folder and leave it: a run that has it open may remember anew."""
+        """Empty a folder and leave it: an active run may write to it again."""
         freed = await self._workers.search(partial(_empty, folder))
         await self._workspaces.release(user_id, freed)
 
     async def erase_unused(self, unused_since: float) -> int:
-        """Forget what no assistant has read or written since; how many memories went."""
+        """Erase memories not read or written since, and return how many."""
         erased = 0
         root = self._workspaces.memories_root
         for user in await self._workers.search(lambda: [*_folders(root)]):
@@ -202,7 +199,7 @@ def _memory(assistant_id: str, path: str, status: os.stat_result) -> Memory:
 
 
 def _empty(folder: Path) -> int:
-    """Remove what is in a folder; the bytes that were freed."""
+    """Remove a folder's content, and return the bytes freed."""
     jail, freed = Jail(folder), 0
     with suppress(FileNotFoundError):
         for name in os.listdir(folder):
@@ -212,9 +209,9 @@ def _empty(folder: Path) -> int:
 
 
 def _erase_if_unused(folder: Path, unused_since: float) -> int | None:
-    """Remove a folder nobody used since; the bytes that were freed, or None if it stays.
+    """Remove an unused folder, and return the bytes freed, or None if it stays.
 
-    It is taken out of the way before the last look, so that whoever comes meanwhile begins anew.
+    It is moved aside before the last check, so that a run that starts meanwhile begins anew.
     """
     if _used_at(folder) >= unused_since:
         return None

@@ -1,17 +1,14 @@
-"""Glob patterns over paths, matched in time that grows with pattern and path, whatever they are.
+"""Glob patterns and `.gitignore` rules, matched in bounded time whatever they are.
 
 A pattern is split at its slashes. Each segment becomes a regular expression without backtracking
-(atomic groups: the earliest place that fits is kept), and the segments are walked with the set of
-positions a path can be at, so that many `**` cost no more than many names. Patterns come from
-models, people and files in a project. Pure. Above: `search.py`, `gitignore.py`, `thread_files.py`.
+(atomic groups: the earliest match is used), and a path is matched with the set of positions it can
+be at, so many `**` cost no more than many names. Patterns come from models, people and files in a
+project.
 
-What a search in a project leaves out: what its `.gitignore` files name, and what Git itself is.
-
-Patterns are read as Git reads them, each file for its own folder and those below, the deepest one
-first; a folder that is left out is not entered. Folders of packages and caches are left out even
-where no file says so. A search that begins inside such a folder was asked for, and finds things
-there. The files may be anybody's: they are read to a limit. Blocking. Above: `search.py`,
-`snapshot.py`. Below: `jail.py`, `patterns.py`.
+A search in a project leaves out what its `.gitignore` files name, read as Git reads them: each
+applies to its own folder and below, the deepest first, and an ignored folder is not entered.
+Folders of packages and caches are left out even without a rule. A search that begins inside such a
+folder finds things there. The ignore functions block, and read files up to a limit.
 """
 
 from __future__ import annotations
@@ -51,11 +48,11 @@ _CLASSES: Final = {
 }
 
 Spend = Callable[[int], None]
-"""Is told how many names were compared with how many segments."""
+"""Called with the number of comparisons of names and segments."""
 
 
 class PathPattern:
-    """Segments of a pattern, each for one name of a path; `**` is for any number of names."""
+    """The segments of a pattern, each for one name of a path; `**` is for any number of names."""
 
     def __init__(self, segments: Sequence[str], *, matches_dots: bool) -> None:
         """Without `matches_dots` a name that begins with a dot needs a dot in the pattern."""
@@ -66,7 +63,7 @@ class PathPattern:
         ]
 
     def matches(self, names: Sequence[str], spend: Spend) -> bool:
-        """Whether the whole path fits the whole pattern; a last `**` is for at least one name."""
+        """Whether the path matches; a last `**` needs at least one name."""
         here = self._with_skipped({0})
         for name in names:
             spend(len(here))
@@ -76,7 +73,7 @@ class PathPattern:
         return len(self._segments) in here
 
     def _next(self, at: int, name: str) -> tuple[int, ...]:
-        """Where a name leads from a position."""
+        """Return the positions a name leads to."""
         if at == len(self._segments):
             return ()
         segment = self._segments[at]
@@ -87,7 +84,7 @@ class PathPattern:
         return (at, at + 1) if at + 1 == len(self._segments) else (at,)
 
     def _with_skipped(self, positions: set[int]) -> set[int]:
-        """The positions, and those behind a `**` that is for no name."""
+        """Return the positions, and those behind a `**` that matches no name."""
         for at in sorted(positions):
             after = at
             while after < len(self._segments) - 1 and self._segments[after] is None:
@@ -97,7 +94,7 @@ class PathPattern:
 
 
 class IncludeGlob:
-    """What the file tools take: one pattern with alternatives in braces.
+    """The pattern of the file tools, with alternatives in braces.
 
     Without a slash it is for the name of a file at any depth, otherwise for the path from where the
     search begins. The rules are those of `deepagents.backends.utils.compile_grep_include_glob`.
@@ -126,7 +123,7 @@ class IncludeGlob:
             self._names = compile_segments(alternatives, matches_dots=False)
 
     def matches(self, relative: str, spend: Spend) -> bool:
-        """Whether a file is meant, by its path from where the search begins."""
+        """Whether a file matches, by its path from the start of the search."""
         names = relative.split("/")
         if self._names is not None:
             spend(1)
@@ -135,13 +132,13 @@ class IncludeGlob:
 
 
 def compile_segments(segments: Iterable[str], *, matches_dots: bool) -> re.Pattern[str]:
-    """A regular expression for a name that fits one of the segments; it does not backtrack far."""
+    """Compile segments to one regular expression that hardly backtracks."""
     sources = [_segment_source(each, matches_dots=matches_dots) for each in segments]
     return re.compile("|".join(f"(?:{each})" for each in sources) or r"(?!)", re.DOTALL)
 
 
 def _expand_braces(pattern: str) -> list[str]:
-    """The pattern with each of its alternatives in braces."""
+    """Return the pattern with each of its alternatives."""
     try:
         return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)
     except (bracex.ExpansionLimitException, RecursionError):
@@ -175,7 +172,7 @@ def _segment_source(segment: str, *, matches_dots: bool) -> str:
 
 
 def _parts(segment: str) -> list[str]:
-    """What stands between the stars, as regular expressions of one character after another."""
+    """Return the text between stars as regular expressions, one character each."""
     parts = [""]
     at = 0
     while at < len(segment):
@@ -260,19 +257,19 @@ _MAX_PATTERN: Final = 1000
 
 
 class IgnoreRules:
-    """What is left out in one folder."""
+    """The ignore rules of one folder."""
 
     def __init__(self, specs: tuple[tuple[_Patterns, str], ...] = ()) -> None:
         """`specs`, the deepest first, each with the folder's path from where it was found."""
         self._specs = specs
 
     def below(self, name: str, directory: int) -> IgnoreRules:
-        """The rules in a folder of this one, which is open."""
+        """Return the rules of an open folder below this one."""
         above = ((spec, f"{prefix}{name}/") for spec, prefix in self._specs)
         return IgnoreRules((*_patterns_in(directory), *above))
 
     def is_ignored(self, name: str, *, is_folder: bool = False) -> bool:
-        """Whether a file or folder here is left out."""
+        """Whether a file or folder here is ignored."""
         if is_folder and name in _ALWAYS:
             return True
         for spec, prefix in self._specs:
@@ -283,7 +280,7 @@ class IgnoreRules:
 
 
 class IgnoreFilter:
-    """Follows a walk from one folder of a project down, and says what is not left out."""
+    """Follows a walk down a project, and says what is not ignored."""
 
     def __init__(self, jail: Jail, path: str) -> None:
         """Begin at the folder. Raises as `Jail.directory`."""
@@ -298,12 +295,12 @@ class IgnoreFilter:
         return [name for name in folders if not rules.is_ignored(name, is_folder=True)]
 
     def has(self, steps: tuple[str, ...], name: str) -> bool:
-        """Whether a file of a folder that was entered is kept."""
+        """Whether a file of an entered folder is not ignored."""
         return not self._rules[steps].is_ignored(name)
 
 
 def _rules_at(jail: Jail, path: str) -> IgnoreRules:
-    """The rules in a folder; only its own if it is itself left out."""
+    """Return the rules of a folder; only its own if it is itself ignored."""
     exclude = _patterns(_read_exclude(jail))
     with jail.directory("/") as root:
         rules = IgnoreRules((*_patterns_in(root), *((one, "") for one in exclude)))
@@ -317,7 +314,7 @@ def _rules_at(jail: Jail, path: str) -> IgnoreRules:
 
 @dataclass(frozen=True, slots=True)
 class _IgnorePattern:
-    """A pattern of a file: what it is for, and what it says about that."""
+    """A pattern of an ignore file."""
 
     segments: tuple[str, ...]
     has_path: bool  # it is for the path from the file's folder, otherwise for a name at any depth
@@ -326,7 +323,7 @@ class _IgnorePattern:
 
 
 class _Patterns:
-    """The patterns of one file."""
+    """The patterns of one ignore file."""
 
     def __init__(self, lines: Iterable[_IgnorePattern]) -> None:
         self._last_first = [
@@ -338,7 +335,7 @@ class _Patterns:
         self._with_contents: dict[str, bool] = {}  # by folder: whether one of these is for it
 
     def match(self, name: str, prefix: str, *, is_folder: bool) -> bool | None:
-        """Whether the name in the folder is left out; None where no pattern speaks of it.
+        """Whether the name is ignored; None if no pattern applies.
 
         Most names are the last of no pattern: that is found out at once, before Git's order is gone
         through. The folders above were judged before.
@@ -369,7 +366,7 @@ def _spend_nothing(_: int) -> None:
 
 
 def _line(text: str) -> _IgnorePattern | None:
-    """A line as Git reads it; None if it says nothing, or is longer than any path needs."""
+    """Parse a line as Git does; None if it is empty, or longer than any path needs."""
     text = _without_spaces(text)
     if not text or text.startswith("#") or len(text) > _MAX_PATTERN:
         return None
@@ -384,14 +381,14 @@ def _line(text: str) -> _IgnorePattern | None:
 
 
 def _without_spaces(text: str) -> str:
-    """Without the spaces at the end, but with one that is quoted."""
+    """Strip spaces at the end, except a quoted one."""
     stripped = text.rstrip(" ")
     is_quoted = stripped.endswith("\\") and len(stripped) < len(text)
     return f"{stripped} " if is_quoted else stripped
 
 
 def _patterns_in(directory: int) -> tuple[tuple[_Patterns, str], ...]:
-    """The patterns of an open folder's own file, if it has one."""
+    """Return the patterns of an open folder's own file, if it has one."""
     text = b""
     with suppress(OSError), os.fdopen(open_regular(PathHandle(directory, _FILE)), "rb") as file:
         text = file.read(_MAX_BYTES)
@@ -405,7 +402,7 @@ def _read_exclude(jail: Jail) -> bytes:
 
 
 def _patterns(text: bytes) -> list[_Patterns]:
-    """None of it, or all that can be read."""
+    """Parse the patterns, all or none."""
     lines = [_line(each) for each in text.decode(errors="replace").splitlines()]
     known = [line for line in lines if line is not None]
     return [_Patterns(known)] if known else []

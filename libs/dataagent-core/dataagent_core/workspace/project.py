@@ -1,14 +1,9 @@
-"""The folder a person stands in, as the workspace of their agents: their own files, in place.
+"""The folder a person stands in, as the workspace of their agents.
 
-Nothing is made or measured in it and there is no quota; it is confined like any workspace. `.git`
-is read and never written to, searches leave out what Git ignores, and what file tools change is
-noted so that it can be taken back. Above: `manager.py`, `undo.py`. Below: `backend.py`,
-`journal.py`.
-
-Which files of a project hold keys and passwords, by their names. Pure.
-
-Their content is not shown to a model before a person has said so. A name is all there is to go by:
-what lies in a file with an ordinary name is not protected.
+There is no quota and nothing is created or measured; it is confined like any workspace. `.git` is
+read-only, searches leave out what Git ignores, and changes by file tools are recorded for undo.
+Files whose names suggest keys or passwords are shown to a model only after approval; a secret in a
+file with an ordinary name is not protected.
 """
 
 from __future__ import annotations
@@ -71,7 +66,7 @@ _EXAMPLES: Final = (".env.dist", ".env.example", ".env.sample", ".env.template")
 
 
 def is_secret(steps: Sequence[str]) -> bool:
-    """Whether a file with these steps, of which the last is its name, holds secrets."""
+    """Whether the name of a file, given by its path's steps, suggests secrets."""
     if not steps:
         return False
     name = steps[-1].casefold()
@@ -92,10 +87,10 @@ _Changed = list[tuple[str, FileState | None]]
 
 
 class Project:
-    """One folder, with the record of what was changed in it."""
+    """One folder, with the record of changes in it."""
 
     def __init__(self, root: Path, records: Path) -> None:
-        """Keep the records below `records`, outside of the folder."""
+        """Records are stored below `records`, outside of the folder."""
         self.jail = Jail(root, read_only=frozenset({GIT}))
         self.journal = Journal(records, self.jail)
         self._memory: tuple[str, tuple[int, int, int], bytes] | None = None
@@ -106,7 +101,8 @@ class Project:
         return self.jail.root
 
     def memory(self) -> tuple[str, bytes] | None:
-        """The name and text of the project's memory, read again when it changed; None: it has none.
+        """Return the project's memory by name and text, read again after a change; None without
+        one.
 
         A link out of the project is none. A long one is cut.
         """
@@ -125,7 +121,7 @@ class Project:
 
 
 class ProjectBackend(FolderBackend):
-    """A project's files. Everybody who opens it has the same one."""
+    """A project's files, the same for everyone who opens it."""
 
     def __init__(self, project: Project, workers: FileWorkers) -> None:
         super().__init__(project.root, workers)
@@ -134,7 +130,7 @@ class ProjectBackend(FolderBackend):
         self._journal_lock = threading.Lock()  # held by worker threads, never by the loop
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """As `BackendProtocol.aread`; a file with secrets only under its own name."""
+        """See `BackendProtocol.aread`; a file with secrets only under its own name."""
         try:
             await self._workers.run(partial(self._require_named, file_path))
         except FileProblem as error:
@@ -156,7 +152,7 @@ class ProjectBackend(FolderBackend):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """As `BackendProtocol.agrep`; files with secrets only if the path names one."""
+        """See `BackendProtocol.agrep`; files with secrets only if the path names one."""
         try:
             await self._workers.run(partial(self._require_named, path or "/"))
         except FileProblem as error:
@@ -167,7 +163,7 @@ class ProjectBackend(FolderBackend):
         return SearchScope(path or "/", leave_ignored=True, is_closed=is_secret)
 
     def _require_named(self, path: str) -> None:
-        """Who asks for a file with secrets must say so: whether it is shown is asked by its name.
+        """Require that a file with secrets is named: approval goes by its name.
 
         Raises:
             Denied: the path is a link to such a file.
@@ -186,7 +182,7 @@ class ProjectBackend(FolderBackend):
         await self._run_journaled(partial(self._before_delete, path), work)
 
     async def _run_journaled(self, before: Callable[[], _Changed], work: Callable[[], int]) -> None:
-        """Do it; if a run does, with what was there before noted for it."""
+        """Run the operation; in a run, record what was there before."""
         await self._workers.run(partial(self._note, current_run(), before, work))
 
     def _note(
@@ -207,7 +203,7 @@ class ProjectBackend(FolderBackend):
         return [(place, self._journal.before(place))]
 
     def _before_delete(self, path: str) -> _Changed:
-        """The files that go with the path. Links are not among them.
+        """Return the files that are deleted with the path, without links.
 
         Raises:
             Denied: a Git repository would go.
@@ -244,7 +240,7 @@ def _no_repository(steps: tuple[str, ...], _directory: int, folders: list[str]) 
 
 
 def _plain(names: Iterable[str], directory: int) -> list[str]:
-    """Those that are plain files."""
+    """Return those that are regular files."""
     return [
         name
         for name in names

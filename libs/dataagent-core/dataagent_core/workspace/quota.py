@@ -1,10 +1,9 @@
-"""How many bytes each user keeps, booked before they are written.
+"""The quota ledger: how many bytes each user has, reserved before they are written.
 
-Measuring a tree on every write is slow and two writers at once both pass the test. Here a write
-first reserves its bytes in one atomic step, then happens, then gives back what it did not need.
-What was written behind the ledger's back (a shell command) is caught by `reconcile` with the
-measured size, what a process that died had booked and never wrote by `correct_if_quiet`. Above: the
-workspace backends. Below: `storage/` for the shared ledger.
+Measuring a tree on every write is slow, and two writers at once would both pass the check. A write
+first reserves its bytes in one atomic step, then happens, then releases what it did not need.
+Changes that bypass the ledger (a shell command) are corrected by `reconcile` with the measured
+size, reservations of a crashed process by `correct_if_quiet`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class QuotaLedger(ABC):
 
     @abstractmethod
     async def reserve(self, user_id: str, delta: int, quota: int) -> None:
-        """Book `delta` more bytes unless that would pass the quota.
+        """Reserve `delta` more bytes unless that would exceed the quota.
 
         Raises:
             QuotaExceeded: nothing was booked; the message says how much is missing.
@@ -41,19 +40,19 @@ class QuotaLedger(ABC):
 
     @abstractmethod
     async def release(self, user_id: str, freed: int) -> None:
-        """Give bytes back. A negative amount books bytes that are already there."""
+        """Release bytes. A negative amount adds bytes that already exist."""
 
     @abstractmethod
     async def usage(self, user_id: str) -> int | None:
-        """Bytes in use, or None for a user the ledger has never seen."""
+        """Return the bytes in use, or None for an unknown user."""
 
     @abstractmethod
     async def initialize(self, user_id: str, actual: int) -> None:
-        """Begin a user's book with what was measured; one that is begun stays as it is."""
+        """Set a new user's bytes to what was measured; an existing entry stays."""
 
     @abstractmethod
     async def reconcile(self, user_id: str, actual: int) -> None:
-        """Replace what is booked by what was measured."""
+        """Set a user's bytes to what was measured."""
 
     async def correct_if_quiet(
         self,
@@ -62,7 +61,8 @@ class QuotaLedger(ABC):
         *,
         quiet: timedelta = QUIET,
     ) -> int | None:
-        """Bytes in use after they were compared with what is measured, or None as `usage`.
+        """Compare the ledger with what is measured, correct it if nothing changed meanwhile, and
+        return the bytes in use, or None as `usage`.
 
         Where a write may be under way the book stays as it is.
         """
@@ -77,11 +77,11 @@ class QuotaLedger(ABC):
 
     @abstractmethod
     async def _correct(self, user_id: str, booked: int, actual: int, quiet_since: datetime) -> bool:
-        """Replace what is booked, unless that has changed, or anything was booked since then."""
+        """Set the bytes, unless the entry changed since."""
 
 
 def over_quota(used: int, quota: int, needed: int) -> QuotaExceeded:
-    """The refusal of a write that does not fit."""
+    """Return the refusal of a write that does not fit."""
     return QuotaExceeded(
         f"The workspace is full: {used} of {quota} bytes are used and this needs {needed} more. "
         "Delete files that are no longer needed, or ask for a larger quota.",
@@ -177,7 +177,7 @@ class SqlQuotaLedger(QuotaLedger):
         )
 
     async def _write_row(self, user_id: str, unit: _RowUnit) -> None:
-        """Run the unit; when the user's row is missing, make it and run the unit again."""
+        """Run the unit; if the user's row is missing, insert it and run the unit again."""
         if await self._database.write(unit):
             return
         with suppress(IntegrityError):  # another process made the row first

@@ -1,9 +1,8 @@
-"""Finding files by name and lines by content, inside a jail and within a time budget.
+"""Finds files by name and lines by content, inside a jail and within a budget.
 
-Blocking; run in the workers kept for searches. Links are not followed. How much is looked at is
-bounded, in time and in steps; a search that is cut short says so (`truncated`). In a project it
-leaves out what `gitignore.py` says, and looks into no file that a `SearchScope` keeps closed.
-Above: `backend.py`. Below: `jail.py`, `patterns.py`.
+Blocking; run in the workers for searches. Links are not followed. Time and steps are bounded, and a
+search that is cut short says so (`truncated`). In a project it leaves out what `.gitignore` names,
+and does not read files that a `SearchScope` closes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MAX_LINE = 2000
 
 @dataclass(slots=True)
 class Budget:
-    """How long a search may run, and how many steps it may take; `stop()` ends it from outside.
+    """The time and steps a search may take; `stop()` ends it from another thread.
 
     A step is an entry of a folder that is looked at, or a name that is compared with a part of a
     pattern.
@@ -75,7 +74,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """How far a search goes: below the path, all of it or without what Git ignores.
+    """The extent of a search: everything below the path, or without what Git ignores.
 
     Files that `is_closed`, told their steps from the root without links, are found by name but not
     read, unless the path names them.
@@ -96,7 +95,7 @@ class _FoundFile:
 
 
 def glob(jail: Jail, pattern: str, scope: SearchScope, budget: Budget) -> GlobResult:
-    """Regular files whose path below the scope's matches the pattern.
+    """Return regular files whose path below the scope's matches the pattern.
 
     Raises:
         InvalidGlobPatternError: the pattern is refused.
@@ -124,7 +123,7 @@ def grep(
     max_count: int | None,
     budget: Budget,
 ) -> GrepResult:
-    """Lines that contain the literal text, in file and line order.
+    """Return lines that contain the literal text, in file and line order.
 
     Raises:
         InvalidGlobPatternError: the include pattern is refused.
@@ -170,7 +169,7 @@ def _by_path(found: list[FileInfo]) -> list[FileInfo]:
 def _walk(
     jail: Jail, scope: SearchScope, matches: Callable[[str], bool], budget: Budget
 ) -> Iterator[_FoundFile]:
-    """Each file below the path, or the path itself when it is a file; fewer if that is too much."""
+    """Yield each file below the path, or the path itself if it is a file, within the budget."""
     steps = split_path(scope.path)
     try:
         with jail.directory(scope.path) as directory:
@@ -199,7 +198,7 @@ def _walk_directory(
 
 
 def _or_none(work: Callable[[], FileInfo | None]) -> FileInfo | None:
-    """None for a file that went away or cannot be looked at."""
+    """Return None for a file that is gone or cannot be read."""
     try:
         return work()
     except OSError:
@@ -207,7 +206,7 @@ def _or_none(work: Callable[[], FileInfo | None]) -> FileInfo | None:
 
 
 def _lines_with(pattern: str, entry: _FoundFile, budget: Budget) -> Iterator[GrepMatch]:
-    """Matching lines of one file; binary and unreadable files have none.
+    """Yield matching lines of one file; binary and unreadable files have none.
 
     Raises:
         FileTooLarge: the file was not searched.

@@ -1,9 +1,6 @@
-"""From time to time: unused workspaces go to the archive, unused memories are erased.
+"""Sweeps at intervals: archives unused workspaces, erases unused memories, corrects the quota.
 
-What is booked of a workspace is compared with what lies there, too.
-
-Every process sweeps; locks let one of them act. Above: `app/assembly.py`. Below: `manager.py`,
-`memories.py`.
+Every process sweeps; locks let one of them act.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ class SweepReport:
 
 
 class Sweeper:
-    """Keeps what nobody uses from staying for ever. Zero days: it stays."""
+    """Removes what is not used. Zero days disables a part."""
 
     def __init__(
         self,
@@ -49,7 +46,7 @@ class Sweeper:
         self._now = now
 
     async def sweep(self) -> SweepReport:
-        """Archive and erase what is due, and correct what is booked."""
+        """Archive and erase what is due, and correct the quota ledger."""
         archived = erased = 0
         await self._workspaces.correct_all()
         if self._archive_days:

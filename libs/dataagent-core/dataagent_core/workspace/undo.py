@@ -1,18 +1,11 @@
-"""Taking back what the last turn did to the files of a project.
+"""Undoes what the last turn did to the files of a project.
 
-File tools note what they change (`project.py`); around commands and code the project is looked at
-before and after (`record_changes`). A turn is taken back whole, or not at all if somebody else has
-changed one of its files since. What was too large to be kept stays as it is, and is named. Without
-a project there is nothing to take back. Above: the terminal, `middleware/`. Below: `journal.py`,
-`snapshot.py`.
-
-What a project's files were before code ran in it, held in memory while it runs.
-
-Code that works on the folder itself does not say what it changes. So what is there is looked at
-before and after, and the small files are read beforehand; those that are as they were when they
-were last read are not read again. What Git ignores, links and `.git` itself are not looked at, and
-what is too large is known to have changed but not what it was. Blocking. Above: `undo.py`. Below:
-`gitignore.py`, `jail.py`.
+File tools record what they change (`project.py`). Code that works on the folder itself does not say
+what it changes, so the project is scanned before and after (`record_changes`): small files are read
+beforehand, unchanged ones from memory; what Git ignores, links and `.git` are not scanned, and a
+file that is too large is known to have changed but cannot be restored. A turn is undone whole, or
+not at all if someone else has changed one of its files since. Without a project there is nothing to
+undo. Scanning blocks.
 """
 
 from __future__ import annotations
@@ -40,7 +33,7 @@ _MAX_ALL: Final = 64 * 1024 * 1024
 
 
 class FileStamp(NamedTuple):
-    """Differs when a file may have another content."""
+    """Identifies a state of a file: it differs when the content may."""
 
     node: int
     size: int
@@ -53,7 +46,7 @@ Seen = dict[str, FileStamp]
 
 
 class ProjectSnapshot:
-    """The small files of one project as they were last seen."""
+    """The small files of a project as last scanned."""
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
@@ -61,7 +54,7 @@ class ProjectSnapshot:
         self._lock = threading.Lock()
 
     def take(self) -> Seen:
-        """What is there now; the small files are known from now on."""
+        """Scan the project and read the small files."""
         seen = self._walk()
         with self._lock:
             self._kept = {p: copy for p, copy in self._kept.items() if seen.get(p) == copy[0]}
@@ -72,7 +65,7 @@ class ProjectSnapshot:
         return seen
 
     def changed_since(self, seen: Seen) -> list[tuple[str, FileState | None]]:
-        """Which files differ from what was seen, and what they were."""
+        """Return the files that differ from the last scan, with their earlier states."""
         now = self._walk()
         paths = {path for path in seen.keys() | now.keys() if seen.get(path) != now.get(path)}
         return [(path, self._before(path, seen.get(path))) for path in sorted(paths)]
@@ -85,7 +78,7 @@ class ProjectSnapshot:
         return FileState(stamp.size, stat.S_IMODE(stamp.mode), content if known == stamp else None)
 
     def _wanted(self, seen: Seen) -> dict[str, list[str]]:
-        """Files that are new or not as they are known, by folder; the smallest, if it is much."""
+        """Return files to read, new or changed, by folder; the smallest if there are too many."""
         room = _MAX_ALL - sum(len(content) for _, content in self._kept.values())
         wanted: dict[str, list[str]] = {}
         for path in sorted(seen.keys() - self._kept.keys(), key=lambda path: seen[path].size):
@@ -127,7 +120,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that a run changed. `problem` says why it cannot be taken back, if it cannot."""
+    """A file that a run changed. `problem` says why it cannot be restored, if it cannot."""
 
     path: str
     kind: Literal["created", "changed", "deleted"]
@@ -137,7 +130,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """A file that code changed just now, with its content before; None where it is not known."""
+    """A file that code just changed, with its content before; None if unknown."""
 
     path: str
     kind: Literal["created", "changed", "deleted"]
@@ -145,7 +138,7 @@ class CodeChange:
 
 
 class Undo:
-    """The turns of a project's conversations; of nothing, where there is no project."""
+    """The turns of a project's conversations; none without a project."""
 
     def __init__(self, project: Project | None, workers: FileWorkers) -> None:
         self._journal = None if project is None else project.journal
@@ -153,18 +146,18 @@ class Undo:
         self._workers = workers
 
     async def last(self, session_id: str) -> list[Change]:
-        """What the conversation's last turn that changed files did to them; [] if none did."""
+        """Return the changes of the conversation's last turn that changed files."""
         if self._journal is None:
             return []
         return await self._workers.run(partial(_last, self._journal, session_id))
 
     async def take_back(self, session_id: str) -> list[Change]:
-        """Undo what `last` tells; what was taken back, and with a `problem` what was not.
+        """Undo the changes of `last`; those with a `problem` were not undone.
 
         The turn before it is then the last one.
 
         Raises:
-            Conflict: somebody else has changed one of the files since; nothing was touched.
+            Conflict: someone else has changed one of the files since; nothing was changed.
             ToolFailed: a file could not be written.
         """
         if self._journal is None:
@@ -177,7 +170,7 @@ class Undo:
     async def record_changes(
         self, session_id: str, run_id: str
     ) -> AsyncGenerator[list[CodeChange]]:
-        """Around a command: note what it changes; the list has it at the end."""
+        """Record what a command changes; the yielded list has the changes at the end."""
         changes: list[CodeChange] = []
         if self._journal is None or self._snapshot is None:
             yield changes
@@ -193,7 +186,7 @@ class Undo:
 def _compare(
     journal: Journal, snapshot: ProjectSnapshot, seen: Seen, whose: tuple[str, str]
 ) -> list[CodeChange]:
-    """Note what has changed; a record that cannot be written does not fail what was done."""
+    """Record the changes; a record that cannot be written does not fail the command."""
     found = [each for each in snapshot.changed_since(seen) if not journal.is_as_before(*each)]
     if not found:
         return []
@@ -249,7 +242,7 @@ def _take_back(journal: Journal, session_id: str) -> list[Change]:
 
 
 def _is_foreign(journal: Journal, turn: JournalTurn, change: Change) -> bool:
-    """Whether the file is neither as the turn left it nor, after an undo cut short, as before."""
+    """Whether the file is neither as the turn left it nor, after an interrupted undo, as before."""
     entry = turn.entries[change.path]
     return change.problem is None and journal.mark(change.path) not in (entry.after, entry.before)
 

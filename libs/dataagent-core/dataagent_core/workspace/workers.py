@@ -1,13 +1,9 @@
-"""Threads for file work, apart from the event loop's own.
+"""Threads for file work, and the bridge from blocking callers to async ones.
 
-Two small pools: quick operations, and searches, which may run for seconds and must not hold up a
-read.
-
-The blocking twin of an async call, for callers that cannot await.
-
-LangChain tools and backends have a sync side. Ours are async at heart; this is the one bridge. It
-runs the coroutine on an event loop of its own in a thread of its own, so it works whether or not
-the calling thread already runs a loop. Not for use inside the server's loop: it would block it.
+File work has two small pools of its own: quick operations, and searches, which may run for seconds
+and must not delay a read. `run_blocking` runs a coroutine on an event loop of its own in a thread
+of its own, for the blocking side of LangChain tools and backends; it works whether or not the
+calling thread runs a loop, but would block the server's.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ T = TypeVar("T")
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine to its end and return its value or raise its error."""
+    """Run the coroutine, and return its value or raise its error."""
     outcome: Future[T] = Future()
     context = contextvars.copy_context()
 
@@ -44,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class FileWorkers:
-    """The pools. One object serves all users of a process; close it at the end."""
+    """The thread pools. One object serves all users of a process; close it."""
 
     def __init__(self, *, quick_threads: int = 8, search_threads: int = 2) -> None:
         self._quick = ThreadPoolExecutor(quick_threads, thread_name_prefix="files")
@@ -65,7 +61,7 @@ class FileWorkers:
 
 
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
-    """Await work that must not stop half-way; a cancellation waits for its end, then goes on."""
+    """Await work that must not stop half-way; a cancellation is raised after its end."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -74,7 +70,7 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
             try:
                 await asyncio.wait([task])
             except asyncio.CancelledError:
-                continue  # asked again; the answer is the same: after this write
+                continue  # cancelled again: it still takes effect after this write
         if not task.cancelled() and task.exception() is not None:
             logger.warning("cancelled work failed as well", exc_info=task.exception())
         raise

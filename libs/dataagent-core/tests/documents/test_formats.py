@@ -49,7 +49,7 @@ async def test_json_is_shown_as_it_is_and_described(read_here: Read) -> None:
     assert "not valid JSON" in broken.notes[0]
 
 
-async def test_pdf_pages_are_told_apart(read_here: Read) -> None:
+async def test_pdf_pages_are_distinguished(read_here: Read) -> None:
     document = await read_here("a.pdf", pdf(["first page", "second page"]))
     assert document.what == "PDF, 2 pages"
     assert document.text.split("\n\n")[:4] == [

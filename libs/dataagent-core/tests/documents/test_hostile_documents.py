@@ -223,7 +223,7 @@ async def test_cancelling_ends_the_process_that_reads() -> None:
 
 
 @requirement("G13")
-async def test_one_users_slow_file_leaves_room_for_anothers() -> None:
+async def test_one_users_slow_file_does_not_block_anothers() -> None:
     reader = DocumentReader(replace(ReadLimits(), timeout_seconds=WAIT_SECONDS), at_once=2)
     before = set(psutil.Process().children())
     slow = [

@@ -109,7 +109,7 @@ async def test_nothing_that_cannot_be_stored_comes_out(read_here: Read) -> None:
     document.text.encode()
 
 
-async def test_a_process_that_is_ended_in_the_middle_of_a_line_leaves_what_it_said_before() -> None:
+async def test_a_process_killed_in_mid_line_keeps_the_lines_before() -> None:
     """Where the line ends is made up here: it is a matter of chance otherwise."""
 
     class Ended(DocumentReader):

@@ -80,7 +80,7 @@ async def test_a_call_is_on_record_with_every_field(database: Database) -> None:
     assert bare == row("bare", ended_at=AT)
 
 
-async def test_calls_are_found_by_whom_what_and_when(database: Database) -> None:
+async def test_calls_are_filtered_by_user_tool_and_time(database: Database) -> None:
     log = CallLog(database)
     for number in range(30):
         log.note(
@@ -124,7 +124,7 @@ async def test_old_calls_are_forgotten(database: Database) -> None:
     await log.aclose()
 
 
-async def test_calls_older_than_the_days_they_are_kept_go_by_themselves(
+async def test_calls_older_than_the_retention_are_deleted(
     database: Database,
 ) -> None:
     now = datetime.now(UTC)
@@ -177,7 +177,7 @@ async def test_f13_no_secret_and_nothing_too_wide_gets_into_a_row(database: Data
     await log.aclose()
 
 
-async def test_too_many_that_wait_are_counted_not_kept(database: Database) -> None:
+async def test_rows_beyond_the_queue_limit_are_counted_as_lost(database: Database) -> None:
     lost: list[int] = []
     log = CallLog(database, most_waiting=5, on_lost=lost.append)
     for number in range(8):
@@ -192,7 +192,7 @@ async def test_too_many_that_wait_are_counted_not_kept(database: Database) -> No
 
 
 @pytest.mark.slow
-async def test_calls_made_while_the_database_is_away_come_back_by_themselves(
+async def test_calls_made_during_an_outage_are_written_afterwards(
     cuttable: Cuttable, tmp_path: Path
 ) -> None:
     log = CallLog(
@@ -223,7 +223,7 @@ async def test_calls_made_while_the_database_is_away_come_back_by_themselves(
     assert log.lost == 0
 
 
-async def test_what_a_process_left_in_its_file_is_brought_in_by_the_next(
+async def test_a_dead_process_file_is_written_by_the_next(
     cuttable: Cuttable, tmp_path: Path
 ) -> None:
     await cuttable.proxy.cut()

@@ -164,7 +164,7 @@ async def test_f9_same_named_tools_of_two_servers_live_side_by_side(
     assert catalogue.tools_of(b.server_id) == (of_b,)
 
 
-async def test_names_that_are_exposed_alike_are_told_apart_and_stay(
+async def test_equal_exposed_names_become_unique_and_stay(
     servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
@@ -186,7 +186,7 @@ async def test_names_that_are_exposed_alike_are_told_apart_and_stay(
 # -- who sees what --------------------------------------------------------------------------------
 
 
-async def test_what_one_user_is_shown_of_a_shared_server_removes_nothing_for_others(
+async def test_one_users_view_of_a_shared_server_removes_no_tool_for_others(
     servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
@@ -221,7 +221,7 @@ async def test_another_process_learns_of_changes_with_its_next_look(
         await catalogue.find(tool.tool_id)
 
 
-async def test_a_users_tools_are_kept_in_memory_while_they_are_used(
+async def test_a_users_tools_stay_cached_while_they_are_used(
     servers: ServerStore, database: Database
 ) -> None:
     now = [0.0]

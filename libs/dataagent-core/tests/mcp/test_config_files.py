@@ -121,7 +121,7 @@ def test_no_content_breaks_the_reading(content: Any) -> None:
         assert (spec.command is None) != (spec.url is None)
 
 
-def test_one_bad_entry_is_named_and_the_others_are_there() -> None:
+def test_one_bad_entry_is_reported_and_the_others_are_read() -> None:
     content = {
         "servers": [
             {"name": "good", "command": "a"},
@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_used_says_so_and_one_that_is_missing_is_empty(
     assert "cannot be read" in found
 
 
-def test_variables_are_filled_in_only_where_that_is_asked_for(
+def test_variables_are_expanded_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY", "s3cr3t")
@@ -275,7 +275,7 @@ def test_a_file_is_written_as_everyone_writes_it_and_for_its_owner_alone(tmp_pat
     assert "s3cr3t" not in repr(MCPConfig.from_file(path))
 
 
-def test_a_program_is_told_of_a_file_that_does_not_do(tmp_path: Path) -> None:
+def test_an_invalid_file_raises_in_a_program(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     assert MCPConfig.from_file(path) == MCPConfig()
     for content, reason in (

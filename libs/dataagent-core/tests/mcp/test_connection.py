@@ -29,7 +29,7 @@ def test_pauses_double_up_to_a_cap_and_differ(failures: int) -> None:
     assert whole / 2 <= pause <= whole
 
 
-def test_a_clock_stands_still_while_somebody_is_asked() -> None:
+def test_a_timer_is_suspended_while_a_person_is_asked() -> None:
     clock = CallTimer(0.05)
     with clock.paused():
         with clock.paused():
@@ -52,9 +52,7 @@ async def test_a_question_takes_no_time_of_the_call(steady: Party, keep: Keep) -
 
 
 @requirement("P49")
-async def test_a_question_is_asked_of_its_own_caller_or_of_nobody(
-    steady: Party, keep: Keep
-) -> None:
+async def test_a_question_goes_to_its_own_caller_or_to_no_one(steady: Party, keep: Keep) -> None:
     """Two people call at once over one session: neither sees the other's question."""
     connection = await keep(steady.spec()).ready()
     both = asyncio.Barrier(2)
@@ -135,7 +133,7 @@ async def test_a_catalogue_that_fails_keeps_callers_out(hosts: HostPolicy) -> No
             await kept.connection.aclose()
 
 
-async def test_statuses_are_told_on_change_only(hosts: HostPolicy) -> None:
+async def test_statuses_are_published_on_change_only(hosts: HostPolicy) -> None:
     async with RawServer() as server:
         kept = Kept(raw_spec(server), hosts)
         connection = await kept.ready()

@@ -27,7 +27,7 @@ from .stored import catalogued, remote
 HIDDEN = "\u200b\u200d\u2060\ufeff\u202e\u2066\U000e0041\U000e007f\x1b\x07\x00\u00ad\ufe0f\x9b"
 
 
-def test_f10_what_nobody_sees_is_taken_out_everywhere_a_model_reads() -> None:
+def test_f10_invisible_characters_are_removed_wherever_a_model_reads() -> None:
     nested = {"type": "string", "description": f"b{HIDDEN}", "title": f"t{HIDDEN}"}
     tool = remote(
         "x",
@@ -50,14 +50,14 @@ def test_f10_what_nobody_sees_is_taken_out_everywhere_a_model_reads() -> None:
     assert strip_invisible("line\none\ttwo", 100) == "line\none\ttwo"
 
 
-def test_f10_what_is_too_long_is_cut_and_says_so() -> None:
+def test_f10_long_texts_are_cut_and_marked() -> None:
     clean = sanitize(remote("x", "d" * 100_000, title="t" * 1000))
     assert (len(clean.description), clean.description[-1]) == (4096, "…")
     assert clean.title is not None
     assert len(clean.title) == 200
 
 
-def test_only_hints_that_are_true_or_false_are_kept() -> None:
+def test_only_boolean_hints_are_stored() -> None:
     clean = sanitize(
         remote("x", annotations={"readOnlyHint": "yes", "destructiveHint": False, "evil": {"a": 1}})
     )
@@ -96,7 +96,7 @@ def test_a_schema_nested_too_deep_is_refused_not_walked_into() -> None:
         sanitize(remote("x", input_schema=deep))
 
 
-def test_a_hash_is_of_what_is_said_not_of_its_order() -> None:
+def test_a_hash_does_not_depend_on_the_order_of_keys() -> None:
     a = remote("x", input_schema={"type": "object", "properties": {"a": {}, "b": {}}})
     b = remote("x", input_schema={"properties": {"b": {}, "a": {}}, "type": "object"})
     assert hash_of(a) == hash_of(b)
@@ -127,7 +127,7 @@ def test_exposed_names_are_callable_unique_and_say_whose(alias: str, names: list
         taken.append(exposed)
 
 
-def test_f9_tools_of_servers_with_one_alias_are_told_apart_in_a_run() -> None:
+def test_f9_tools_of_servers_with_one_alias_get_unique_names() -> None:
     shared = replace(catalogued({}), tool_id=5, server_id="a", exposed_name="docs__search")
     own = replace(catalogued({}), tool_id=9, server_id="b", exposed_name="docs__search")
     mine = replace(catalogued({}), tool_id=-1, server_id="file:d", exposed_name="docs__search")

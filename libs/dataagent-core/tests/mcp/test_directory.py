@@ -31,7 +31,7 @@ class SlowStore(ServerStore):
 
 
 @requirement("R30.6")
-async def test_what_was_read_before_a_change_is_not_kept_after_it(database: Database) -> None:
+async def test_what_was_read_before_a_change_is_not_cached_after_it(database: Database) -> None:
     store = SlowStore(database)
     made = await store.create(own("docs"), by="alice")
     directory = ServerDirectory(store)

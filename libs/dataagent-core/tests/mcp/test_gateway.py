@@ -167,7 +167,7 @@ def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> 
         ([broken(was_sent=False)] * 4, False, 3, False),
     ],
 )
-async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
+async def test_only_unsent_or_retry_safe_calls_are_retried(
     answers: list[CallFailed | RemoteResult], retry_safe: bool, calls: int, is_done: bool
 ) -> None:
     line, attempts = Line(answers), Attempts()

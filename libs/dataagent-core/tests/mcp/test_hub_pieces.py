@@ -146,7 +146,7 @@ def test_a_tool_may_be_called_by_who_is_bound_or_owns_it(
 # -- secrets --------------------------------------------------------------------------------------
 
 
-def test_a_servers_own_secrets_are_taken_out_of_what_it_answers_and_nothing_else() -> None:
+def test_only_a_servers_own_secrets_are_masked_in_its_results() -> None:
     masks = Masks()
     spec = spec_of(
         headers={"Authorization": SecretStr(f"Bearer {CANARY}")}, env={"X": SecretStr("abc")}
@@ -312,7 +312,7 @@ def test_integers_of_structured_content_keep_all_their_digits() -> None:
     assert found.text == f'{{"total":{10**30},"city":"Zürich"}}'
 
 
-def test_files_beyond_the_most_that_are_kept_are_counted() -> None:
+def test_files_beyond_the_limit_are_counted() -> None:
     picture = {"type": "image", "data": base64.b64encode(b"abc").decode(), "mimeType": "image/png"}
     found = result_for_model(RemoteResult(content=(picture,) * 23, structured={"total": 10}), "t")
     assert len(found.files) == 20

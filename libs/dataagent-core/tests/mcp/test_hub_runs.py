@@ -62,12 +62,12 @@ async def test_a_tool_that_may_change_something_asks_first(talk: Talk) -> None:
     assert result_of(await talk.events(run)).result == f"mall: {CANCEL} ['orderId']"
 
 
-async def test_an_approved_tool_that_only_reads_asks_nobody(talk: Talk) -> None:
+async def test_an_approved_read_only_tool_needs_no_approval(talk: Talk) -> None:
     events = await talk.ask(told(NAMES[DETAIL], orderId="o1"), auto_approve=False)
     assert result_of(events).status == "success"
 
 
-async def test_a_tool_that_says_it_only_reads_asks_until_somebody_has_approved_it(
+async def test_a_read_only_hint_is_believed_once_the_tool_is_approved(
     shop: Shop, talk: Talk
 ) -> None:
     run = await talk.start(told(NAMES[SEARCH], text="x"), auto_approve=False)
@@ -83,7 +83,7 @@ async def test_a_tool_that_says_it_only_reads_asks_until_somebody_has_approved_i
     assert result_of(events).status == "success"
 
 
-async def test_a_run_that_approves_all_asks_nobody(talk: Talk) -> None:
+async def test_a_run_that_approves_all_asks_no_one(talk: Talk) -> None:
     events = await talk.ask(told(NAMES[CANCEL], orderId="o1"), auto_approve=True)
     assert result_of(events).status == "success"
 
@@ -167,7 +167,7 @@ async def test_a_helper_has_the_tools_bound_to_it_and_asks_too(shop: Shop, mall:
         (Decision("reject"), "decline None"),
     ],
 )
-async def test_what_a_server_asks_in_the_middle_of_a_call_goes_to_the_user(
+async def test_a_servers_question_during_a_call_goes_to_the_user(
     talk: Talk, decision: Decision, said: str
 ) -> None:
     run = await talk.start(f"{told(NAMES['colour'])}\n!echo goes on")
@@ -186,7 +186,7 @@ async def test_what_a_server_asks_in_the_middle_of_a_call_goes_to_the_user(
     assert events[-1].reason == "completed"
 
 
-async def test_a_question_nobody_answers_in_time_is_declined_and_the_run_goes_on(
+async def test_an_unanswered_question_is_declined_and_the_run_goes_on(
     make_settings: Callable[..., Settings], mall: Program
 ) -> None:
     async with open_core(make_settings(hitl_timeout=0.5), grace_seconds=2) as core:
@@ -208,7 +208,7 @@ async def test_cancelling_a_run_that_asks_ends_it(talk: Talk) -> None:
 # -- results --------------------------------------------------------------------------------------
 
 
-async def test_pictures_and_long_results_are_kept_as_the_users_files(talk: Talk) -> None:
+async def test_pictures_and_long_results_become_the_users_files(talk: Talk) -> None:
     events = await talk.ask(told(NAMES["picture"]))
     [artifact] = [event for event in events if isinstance(event, ArtifactEvent)]
     assert (artifact.kind, artifact.title) == ("file", "mall__picture-1.png")
@@ -242,7 +242,7 @@ async def test_a_result_that_breaks_its_own_schema_is_an_error_and_the_run_goes_
     assert rows == {"wrong_total": ("invalid", False), "right_total": ("ok", True)}
 
 
-async def test_how_far_a_call_is_is_told_while_it_runs(talk: Talk) -> None:
+async def test_a_calls_progress_is_reported_while_it_runs(talk: Talk) -> None:
     events = await talk.ask(told(NAMES["steps"]))
     told_of = [e.content for e in events if isinstance(e, ThinkingEvent)]
     assert told_of[0] == "mall__steps: 1 of 3 - step 1\n"
@@ -250,7 +250,7 @@ async def test_how_far_a_call_is_is_told_while_it_runs(talk: Talk) -> None:
 
 
 @requirement("M4.1")
-async def test_what_a_tool_reports_as_its_error_is_read_by_the_model(talk: Talk) -> None:
+async def test_the_model_reads_a_tools_error(talk: Talk) -> None:
     result = await talk.call("mall__fail", {"text": "that"})
     assert result.status == "error"
     assert failure_of(result)["code"] == "MCP_TOOL_ERROR"

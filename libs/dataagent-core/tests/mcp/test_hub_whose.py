@@ -112,7 +112,7 @@ async def test_a_users_server_stands_in_for_a_shared_one_of_its_name(
     assert theirs.result == f"mall: {DETAIL} ['orderId']"
 
 
-async def test_an_agent_may_be_kept_from_users_own_tools(shop: Shop, mall: Program) -> None:
+async def test_an_agent_may_exclude_users_own_tools(shop: Shop, mall: Program) -> None:
     await shop.add("mine", mall, scope="user", user_id="anna")
     new = NewAgent(name="strict", allow_user_tools=False)
     agent = (await shop.core.agents.service.create(new)).spec
@@ -123,7 +123,7 @@ async def test_an_agent_may_be_kept_from_users_own_tools(shop: Shop, mall: Progr
     assert (await talk.call("mine__mall4j_order_get_detail", ORDER)).status == "success"
 
 
-async def test_a_binding_taken_away_during_a_conversation_holds_at_once(
+async def test_a_binding_removed_during_a_conversation_applies_at_once(
     shop: Shop, mall: Program
 ) -> None:
     spec = await shop.add("mall", mall)
@@ -219,7 +219,7 @@ async def test_the_end_of_a_session_frees_its_connections(
 
 
 @requirement("P50")
-async def test_what_nobody_holds_is_closed_after_a_while(shop: Shop) -> None:
+async def test_a_connection_without_a_session_is_closed_after_a_while(shop: Shop) -> None:
     spec = await shop.register("mine", scope="user", user_id="anna")
     shop.core.mcp.pool._limits = type(shop.core.mcp.pool._limits)(linger_seconds=0.1)
     talk = await shop.talk("anna")
@@ -300,7 +300,7 @@ class OneBus(LocalBus):
 
 
 @requirement("R30.7")
-async def test_other_processes_hear_of_changes_and_of_sessions_that_ended(
+async def test_other_processes_learn_of_changes_and_ended_sessions(
     shop: Shop, make_settings: Callable[..., Settings], mall: Program
 ) -> None:
     bus = OneBus()
@@ -324,7 +324,7 @@ async def test_other_processes_hear_of_changes_and_of_sessions_that_ended(
         assert await shown(other, "anna") == set()
 
 
-async def test_a_process_that_only_serves_doors_connects_to_nobody(
+async def test_a_process_that_executes_no_runs_connects_to_no_server(
     shop: Shop, mall: Program
 ) -> None:
     spec = await shop.add("mall", mall)

@@ -55,7 +55,7 @@ async def test_a_list_replaces_the_whole_list_and_none_lifts_it(
     assert await keys.allowed("a deployment's key") is None
 
 
-async def test_a_tool_or_key_that_is_not_there_is_named_and_nothing_changes(
+async def test_an_unknown_tool_or_key_is_named_and_nothing_changes(
     database: Database, servers: ServerStore, catalogue: ToolCatalogue, key_id: str
 ) -> None:
     a, *_ = await _numbers(servers, catalogue)

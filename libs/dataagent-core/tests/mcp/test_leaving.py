@@ -1,4 +1,4 @@
-"""How callers leave a call: with a failure, or cancelled, and never held up by a server."""
+"""Callers leave a call with a failure or cancelled, and are never blocked by a server."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_a_caller_who_is_cancelled_as_the_session_dies_stays_cancelled(
     assert not live.is_busy
 
 
-async def test_a_task_that_was_cancelled_before_still_hears_why_its_call_failed() -> None:
+async def test_a_task_cancelled_earlier_still_gets_the_failure_of_its_call() -> None:
     live, _ = silent()
 
     async def last_words() -> str:
@@ -112,7 +112,7 @@ async def test_a_task_that_was_cancelled_before_still_hears_why_its_call_failed(
     assert await task == "MCP_TIMEOUT"
 
 
-async def test_each_caller_leaves_at_their_own_deadline_whoever_came_first() -> None:
+async def test_each_caller_leaves_at_their_own_deadline_in_any_order() -> None:
     live, _ = silent()
     long = asyncio.create_task(called(live, 60))
     await asyncio.sleep(0)
@@ -165,7 +165,7 @@ async def stuck() -> AsyncGenerator[TransportStreams]:
         yield reading, writing
 
 
-async def test_that_a_caller_left_is_told_aside_and_nothing_else_is() -> None:
+async def test_only_cancellations_are_sent_in_the_background() -> None:
     async with cancelling_in_background(stuck()) as (_, writing):
         gone = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={})
         async with asyncio.timeout(WAIT_SECONDS):

@@ -114,7 +114,7 @@ async def test_any_langchain_agent_uses_the_tools(manager: MCPConnectionManager)
 
 
 @requirement("M3.1", "M4.1")
-async def test_what_goes_wrong_in_a_call_is_a_message_a_model_can_act_on(
+async def test_a_failed_call_is_a_message_a_model_can_act_on(
     manager: MCPConnectionManager,
 ) -> None:
     config = MCPConfig([calc(), own(call_timeout=0.2)])
@@ -246,7 +246,7 @@ async def test_disabled_servers_and_those_beyond_the_limit_are_left_out(
     assert "user anna may have 2 MCP servers; left out: three, four" in warnings(caplog)
 
 
-async def test_connecting_again_replaces_what_there_was_and_restarts_what_changed(
+async def test_connecting_again_replaces_the_servers_and_restarts_changed_ones(
     manager: MCPConnectionManager,
 ) -> None:
     async with RawServer() as server:

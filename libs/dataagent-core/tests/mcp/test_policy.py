@@ -1,4 +1,4 @@
-"""Nobody starts a program or reaches a host that this installation does not let them."""
+"""Programs and hosts that the installation does not allow are refused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_transport_or_arguments_alone_count_as_a_program(hosts: HostPolicy) ->
             policy.check(new, is_admin=False)
 
 
-def test_administrators_and_templates_start_programs_and_nobody_when_it_is_off(
+def test_administrators_and_templates_start_programs_unless_that_is_off(
     hosts: HostPolicy,
 ) -> None:
     own = program("mcp-server-time", env={"TZ": SecretStr("UTC")})
@@ -142,7 +142,7 @@ def test_environment_that_loads_code_is_refused_for_everyone(name: str, hosts: H
 
 
 @pytest.mark.parametrize("rule", ["templates", "off"])
-def test_our_own_environment_is_asked_for_in_vain(rule: StdioRule, hosts: HostPolicy) -> None:
+def test_our_own_environment_is_never_passed_on(rule: StdioRule, hosts: HostPolicy) -> None:
     """A user's `${DATAAGENT_…}` handed langchain-mcp-adapters' host secrets to the child."""
     policy = ServerPolicy(hosts, stdio=rule)
     variable = "${DATAAGENT_MYSQL_PASSWORD}"

@@ -141,7 +141,9 @@ async def test_the_last_holders_end_frees_a_connection_after_a_while(
     await until(lambda: server.is_quiet)
 
 
-async def test_what_is_held_stays_without_a_session(make_pool: MakePool, server: RawServer) -> None:
+async def test_a_held_connection_stays_without_a_session(
+    make_pool: MakePool, server: RawServer
+) -> None:
     pool = make_pool(linger_seconds=0.05)
     held = pool.hold(raw_spec(server))
     assert pool.lease(raw_spec(server), user_id="ann", session_id="s1") is held
@@ -279,7 +281,7 @@ async def test_there_are_so_many_processes_and_no_more(make_pool: MakePool) -> N
 
 @pytest.mark.slow
 @requirement("P48", "R29.5", "M6.2")
-async def test_one_dead_server_among_many_is_nobody_elses_problem(
+async def test_one_dead_server_does_not_affect_the_others(
     make_pool: MakePool, server: RawServer
 ) -> None:
     """F16: each is reached by itself."""

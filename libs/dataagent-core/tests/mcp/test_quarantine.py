@@ -26,7 +26,7 @@ async def _quarantined(servers: ServerStore, catalogue: ToolCatalogue) -> tuple[
     return spec, catalogue.tools_of(spec.server_id)[0].tool_id
 
 
-async def test_f10_a_changed_tool_of_a_shared_server_waits_until_somebody_looked(
+async def test_f10_a_changed_tool_of_a_shared_server_waits_for_approval(
     servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     spec, tool_id = await _quarantined(servers, catalogue)
@@ -139,7 +139,7 @@ async def test_an_approval_holds_for_the_definition_that_comes_back(
     assert (back.status, back.asks_first) == ("active", False)
 
 
-async def test_a_tool_that_destroys_asks_whoever_approved_it(
+async def test_a_destructive_tool_asks_even_when_approved(
     servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")

@@ -55,12 +55,12 @@ def test_a_mask_keeps_the_stored_value_and_names_left_out_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("stored", [None, WEB])
-def test_a_mask_for_what_nobody_stored_is_refused(stored: ServerSpec | None) -> None:
+def test_a_mask_without_a_stored_value_is_refused(stored: ServerSpec | None) -> None:
     with pytest.raises(BadInput, match="X-Other"):
         complete_fields({"headers": {"X-Other": SecretStr(MASK)}}, stored)
 
 
-def test_an_address_is_shown_without_what_may_be_secret_and_kept_when_sent_back() -> None:
+def test_a_masked_address_keeps_the_stored_one_when_sent_back() -> None:
     shown = mask_url(WEB.url)
     assert shown == f"https://mcp.example.com/mcp?region={MASK}"
     assert complete_fields({"url": shown}, WEB) == {"url": WEB.url}
@@ -88,7 +88,7 @@ def test_who_names_an_address_gives_up_the_command_and_the_other_way_round() -> 
     assert (back.url, dict(back.headers), back.transport) == (None, {}, "stdio")
 
 
-def test_what_is_reached_otherwise_is_told_from_what_is_not() -> None:
+def test_changes_of_the_connection_are_distinguished_from_others() -> None:
     for fields, is_other in (
         (ServerFields(disabled=True), False),
         (ServerFields(call_timeout_seconds=5.0), False),

@@ -1,4 +1,4 @@
-"""Servers are kept for whom they are, with secrets nobody can read back."""
+"""Servers are stored by owner, with secrets that cannot be read back."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def test_a_change_keeps_what_it_leaves_out(servers: ServerStore) -> None:
     assert await servers.get(made.server_id) == moved
 
 
-async def test_what_does_not_do_is_refused_and_changes_nothing(servers: ServerStore) -> None:
+async def test_an_invalid_change_is_refused_and_changes_nothing(servers: ServerStore) -> None:
     made = await servers.create(own("docs"), by="alice")
     before = await servers.version()
 
@@ -246,7 +246,7 @@ async def test_every_change_counts_the_version_up_and_nothing_else_does(
     assert versions[-1] == versions[-2]
 
 
-async def test_how_a_connection_is_can_be_told_by_another_process(
+async def test_a_connections_status_is_known_to_other_processes(
     servers: ServerStore, database: Database
 ) -> None:
     made = await servers.create(own("docs"), by="alice")
@@ -401,7 +401,7 @@ async def test_changed_credentials_are_another_version_and_none_are_the_shared_o
     assert len({*seen}) == 3
 
 
-async def test_nobody_brings_credentials_to_anothers_own_server(servers: ServerStore) -> None:
+async def test_no_one_adds_credentials_to_anothers_own_server(servers: ServerStore) -> None:
     made = await servers.create(own("docs"), by="alice")
     with pytest.raises(ServerNotFound):
         await servers.set_credentials(

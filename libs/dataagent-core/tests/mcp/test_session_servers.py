@@ -42,7 +42,7 @@ async def change(shop: Shop, spec: ServerSpec, **changes: Any) -> None:
 
 
 async def rest(database: Database, session_id: str) -> None:
-    """As if nobody had used the session for a while."""
+    """As if the session had been idle."""
     long_ago = datetime.now(UTC) - LATER
 
     def unit(connection: Any) -> None:
@@ -208,9 +208,7 @@ async def test_a_list_of_a_server_as_it_was_changes_nothing(
 
 @requirement("R30.6")
 @pytest.mark.parametrize("how", ["removed", "disabled"])
-async def test_a_server_that_is_taken_away_is_gone_at_once(
-    shop: Shop, mall: Program, how: str
-) -> None:
+async def test_a_removed_server_is_gone_at_once(shop: Shop, mall: Program, how: str) -> None:
     hub = shop.core.mcp
     spec = await shop.add("mine", mall, scope="user", user_id="anna")
     talk = await shop.talk("anna")
@@ -228,7 +226,7 @@ async def test_a_server_that_is_taken_away_is_gone_at_once(
 
 
 @requirement("R30.6")
-async def test_what_administrators_change_holds_from_the_next_message_on(
+async def test_administrators_changes_apply_from_the_next_message_on(
     shop: Shop, mall: Program, rival: Program
 ) -> None:
     spec = await shop.add("mine", mall)
@@ -250,7 +248,7 @@ def sessions(database: Database, servers: ServerStore) -> SessionServers:
     return SessionServers(database, servers, idle_seconds=REST.total_seconds())
 
 
-async def test_an_own_server_is_kept_sealed_and_whole(
+async def test_an_own_server_is_stored_sealed_and_complete(
     database: Database, servers: ServerStore, sessions: SessionServers
 ) -> None:
     canary = "c4n4ry-2d6a"
@@ -289,7 +287,7 @@ def _row(session_id: str) -> dict[str, object]:
     return {"session_id": session_id, "used_at": datetime.now(UTC)}
 
 
-async def test_what_rested_sessions_began_with_is_forgotten(
+async def test_the_servers_of_expired_sessions_are_deleted(
     database: Database, servers: ServerStore, sessions: SessionServers
 ) -> None:
     made = await servers.create(own("docs"), by="alice")

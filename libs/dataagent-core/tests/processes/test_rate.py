@@ -23,7 +23,7 @@ def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
     assert bucket.delay(1.0) == 0.0
 
 
-def test_a_bucket_says_when_there_is_a_token_and_takes_none() -> None:
+def test_a_bucket_returns_the_wait_without_taking_a_token() -> None:
     bucket = TokenBucket(rate_per_second=10, burst=2, now=0.0)
     assert [bucket.wait(0.0) for _ in range(3)] == [0.0, 0.0, 0.0]
     assert [bucket.delay(0.0), bucket.delay(0.0)] == [0.0, 0.0]

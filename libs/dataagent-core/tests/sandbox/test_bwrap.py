@@ -199,7 +199,7 @@ async def test_a_server_whose_files_are_its_own_alone_has_a_sandbox(tmp_path: Pa
 
 
 @requirement("G16", "S10.3")
-async def test_what_a_killed_server_left_in_the_temporary_directory_is_taken_away(
+async def test_temporary_files_of_a_killed_server_are_removed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

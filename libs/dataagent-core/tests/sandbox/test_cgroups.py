@@ -65,7 +65,7 @@ def test_the_first_generation_has_a_group_for_each(tmp_path: Path) -> None:
 
 
 @requirement("G16", "S10.3")
-def test_groups_of_a_server_that_died_are_taken_away(tmp_path: Path) -> None:
+def test_groups_of_a_dead_server_are_removed(tmp_path: Path) -> None:
     left = tmp_path / "memory" / own_group("memory") / "dataagent-999999999"
     (left / "s1").mkdir(parents=True)
     Cgroups(tmp_path).make("s1", 42, LIMITS)

@@ -143,7 +143,7 @@ async def test_a_missing_image_is_named_with_the_command_that_builds_it(
 
 
 @requirement("S10.3")
-async def test_an_engine_that_is_not_there_is_said_to_be_so(engine: Engine) -> None:
+async def test_a_missing_engine_is_reported(engine: Engine) -> None:
     wall = wall_on(engine, url="unix:///nowhere/docker.sock")
     try:
         with pytest.raises(SandboxUnavailable, match="Docker engine"):

@@ -79,7 +79,7 @@ async def test_an_engine_that_does_not_answer_is_given_up(
     assert engine.asked == [("POST", "c1/kill"), ("DELETE", "c1"), ("POST", "c1/wait")]
 
 
-async def test_whoever_is_cancelled_meanwhile_is_cancelled_though_the_engine_goes_away(
+async def test_a_cancelled_caller_is_cancelled_though_the_engine_disappears(
     engine: DeafEngine, client: DockerClient
 ) -> None:
     engine.is_away = True

@@ -64,7 +64,7 @@ def settings_with(tmp_path: Path, **given: Any) -> Settings:
 
 
 @requirement("S10.3")
-async def test_the_first_wall_that_stands_is_taken_and_kept() -> None:
+async def test_the_first_possible_wall_is_chosen_once() -> None:
     walls = [FakeWall("one", "no one."), FakeWall("two"), FakeWall("three")]
     chosen = FirstWall(walls, hint="Do without.")
     assert (chosen.name, chosen.place_of(Path("/w"))) == ("auto", None)
@@ -97,7 +97,7 @@ def test_unset_without_any_wall_and_off_mean_no_sandbox(
 
 @requirement("S10.3")
 @pytest.mark.parametrize("kind", ["auto", "docker", "bwrap"])
-async def test_a_wall_asked_for_by_name_must_stand_or_nothing_starts(
+async def test_a_wall_set_by_name_must_be_possible_or_nothing_starts(
     tmp_path: Path, without_walls: None, kind: str
 ) -> None:
     with pytest.raises(Misconfigured, match=rf"DATAAGENT_SANDBOX={kind}: .*DATAAGENT_SANDBOX=off"):

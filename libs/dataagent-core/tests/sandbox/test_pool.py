@@ -83,7 +83,7 @@ async def test_who_waited_and_who_comes_while_a_sandbox_ends_get_the_same_next_o
 
 
 @requirement("S10.3")
-async def test_a_sandbox_nobody_uses_ends_and_a_used_one_does_not(
+async def test_an_unused_sandbox_ends_and_a_used_one_does_not(
     make_sandboxes: MakeSandboxes,
 ) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=0, idle_seconds=2))
@@ -139,7 +139,7 @@ async def test_when_all_are_taken_the_longest_idle_one_goes(make_sandboxes: Make
 
 
 @requirement("G12", "S10.3")
-async def test_when_all_are_busy_the_next_is_told_to_come_back(
+async def test_when_all_are_busy_the_next_caller_is_refused(
     make_sandboxes: MakeSandboxes,
 ) -> None:
     sandboxes = make_sandboxes(FEW)
@@ -169,7 +169,7 @@ async def test_a_user_over_their_share_gives_up_an_idle_one_of_their_own(
 
 
 @requirement("G12", "G13", "S10.3")
-async def test_a_user_whose_share_is_busy_is_told_so_and_others_are_not(
+async def test_a_user_whose_share_is_busy_is_refused_and_others_are_not(
     make_sandboxes: MakeSandboxes,
 ) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=0, max_per_user=1, wait_seconds=0.1))

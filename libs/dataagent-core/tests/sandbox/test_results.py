@@ -50,7 +50,7 @@ def test_a_whole_answer_is_read_whole() -> None:
 
 
 @requirement("S10.3")
-def test_what_the_system_ended_for_memory_is_called_so() -> None:
+def test_a_run_killed_for_memory_is_reported_as_such() -> None:
     killed = Frame("result", {**WHOLE, "status": "killed", "exit_code": -9}, BODY)
     assert code_result(killed, ran_out_of_memory=True).status == "memory"
     assert code_result(killed, ran_out_of_memory=False).status == "killed"

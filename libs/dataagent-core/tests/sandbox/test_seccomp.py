@@ -107,7 +107,7 @@ def test_no_process_can_hide_its_memory_or_type_into_a_terminal(machine: str) ->
 
 @requirement("S10.3")
 @given(st.sampled_from(list(ARCHITECTURES)), st.integers(463, 2**32 - 1))
-def test_calls_nobody_knew_do_not_exist(machine: str, number: int) -> None:
+def test_unknown_calls_do_not_exist(machine: str, number: int) -> None:
     assert refused_with(machine, number) == errno.ENOSYS
 
 

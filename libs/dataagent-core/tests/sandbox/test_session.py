@@ -72,7 +72,7 @@ async def test_state_survives_a_hundred_generations(session: SandboxSession) -> 
 
 
 @requirement("S2.4.1e")
-async def test_reset_forgets_what_ran_before(session: SandboxSession) -> None:
+async def test_reset_discards_the_state(session: SandboxSession) -> None:
     await ran(session, "x = 1")
     result = await session.run_python("x", reset=True)
     assert result.status == "error"
@@ -214,7 +214,7 @@ async def test_cancelling_ends_the_cell_and_leaves_the_sandbox_usable(
 
 
 @requirement("G6")
-async def test_cancelling_one_who_waits_does_not_end_what_runs(session: SandboxSession) -> None:
+async def test_cancelling_a_waiting_caller_does_not_end_the_run(session: SandboxSession) -> None:
     running = asyncio.create_task(session.run_python(SPIN))
     await until(lambda: len(living(process_of(session).pid)) == 3)
     waiting = asyncio.create_task(session.run_python("1"))

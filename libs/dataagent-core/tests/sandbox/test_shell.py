@@ -128,7 +128,7 @@ async def test_a_directory_that_is_gone_is_said_to_be(shell: Terminal) -> None:
     )
 
 
-async def test_a_state_that_is_too_large_is_not_kept_and_said_so(shell: Terminal) -> None:
+async def test_a_state_that_is_too_large_is_dropped_with_a_note(shell: Terminal) -> None:
     await shell("KEPT=yes")
     said = await shell("BIG=$(head -c 2000000 /dev/zero | tr '\\0' x); KEPT=no")
     assert "too large to be kept" in said
@@ -167,7 +167,7 @@ async def test_commands_of_one_conversation_run_one_after_another(shell: Termina
     assert await shell("echo $N") == "4\n"
 
 
-async def test_what_a_shell_keeps_is_for_us_alone_and_goes_with_it(tmp_path: Path) -> None:
+async def test_a_shells_state_is_private_and_deleted_with_it(tmp_path: Path) -> None:
     shells = LocalShells(LocalRunner())
     await shells.run("u", "s", "umask 0; TOKEN=t0p", directory=tmp_path, timeout_seconds=20)
     [folder] = {shells._place()}

@@ -192,7 +192,7 @@ async def test_code_sees_the_users_files_as_they_are_whatever_it_saw_before(
 
 @requirement("R33.3")
 @pytest.mark.usefixtures("mode")
-async def test_what_a_user_deletes_is_gone_unless_code_made_it_its_own(
+async def test_a_file_the_user_deletes_is_gone_unless_code_changed_it(
     folder: Path, make_sandboxes: MakeSandboxes
 ) -> None:
     session = await session_of(folder, make_sandboxes)
@@ -227,7 +227,7 @@ async def test_a_workspace_reaches_a_sandbox_up_to_its_size(
 
 
 @requirement("R33.3")
-async def test_a_file_that_found_no_room_is_not_overwritten_by_one_the_code_made(
+async def test_a_file_that_did_not_fit_is_not_overwritten_by_one_the_code_created(
     folder: Path, wall: BwrapWall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wall, "place_of", cannot_mount)
@@ -246,7 +246,7 @@ async def test_a_file_that_found_no_room_is_not_overwritten_by_one_the_code_made
 
 @requirement("R33.3")
 @pytest.mark.usefixtures("mode")
-async def test_what_is_left_of_a_file_that_found_no_room_is_not_carried_over(
+async def test_the_rest_of_a_file_that_did_not_fit_is_not_committed(
     folder: Path, wall: BwrapWall
 ) -> None:
     limits = SandboxLimits(disk_bytes=8 << 20, file_bytes=8 << 20)

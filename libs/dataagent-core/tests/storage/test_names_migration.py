@@ -94,7 +94,7 @@ async def test_users_are_found_by_id_with_all_that_is_theirs(older: Database) ->
 
 
 @requirement("R35.2", "S6.3")
-async def test_members_and_quotas_of_tenants_are_kept(older: Database) -> None:
+async def test_members_and_quotas_of_tenants_survive(older: Database) -> None:
     await migrate(older)
 
     store = TenantStore(older)

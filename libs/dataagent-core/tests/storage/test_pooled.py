@@ -77,7 +77,7 @@ async def test_a_missing_table_is_no_outage_and_a_missing_database_or_user_is_na
             await database.close()
 
 
-async def test_a_full_disk_of_the_server_is_told_as_one(tmp_path: Path) -> None:
+async def test_a_full_disk_of_the_server_is_reported_as_such(tmp_path: Path) -> None:
     with fresh_database("postgres", tmp_path) as url:
         database = open_database(url)
         full = text("DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$")

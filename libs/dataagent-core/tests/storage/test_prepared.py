@@ -140,7 +140,7 @@ def engine() -> Any:
     milliseconds=st.none() | st.integers(0, 4 * 10**12),
     more=_JSON,
 )
-def test_any_value_is_kept_byte_for_byte_as_by_sqlalchemy(
+def test_any_value_is_stored_byte_for_byte_as_by_sqlalchemy(
     engine: Engine, name: str, size: int | None, milliseconds: int | None, more: Any
 ) -> None:
     at = None

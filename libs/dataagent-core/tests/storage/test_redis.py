@@ -20,7 +20,7 @@ _RESET = struct.pack("ii", 1, 0)  # close without a farewell
 
 @requirement("G17")
 @pytest.mark.parametrize("end", ["closed", "reset"])
-async def test_connections_that_were_broken_off_while_idle_cost_nobody_an_error(end: str) -> None:
+async def test_connections_closed_while_idle_cause_no_error(end: str) -> None:
     proxy = FaultProxy(parse_url(redis_url()).get("port") or 6379)
     await proxy.mend()
     space = open_redis(f"redis://127.0.0.1:{proxy.port}/0")

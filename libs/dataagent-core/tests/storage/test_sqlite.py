@@ -63,7 +63,7 @@ async def test_a_statement_that_is_wrong_is_no_outage(tmp_path: Path, statement:
     await database.close()
 
 
-async def test_a_full_disk_is_told_at_once_and_the_next_write_works_when_there_is_room(
+async def test_a_full_disk_is_reported_and_the_next_write_works_once_there_is_space(
     tmp_path: Path,
 ) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'x.db'}")

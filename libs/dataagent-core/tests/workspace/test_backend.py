@@ -150,7 +150,7 @@ async def test_a_write_over_the_quota_is_refused_and_the_file_stays_as_it_was(
 
 
 @requirement("R33.6", "P53")
-async def test_what_shrinks_or_goes_is_given_back(
+async def test_shrinking_or_deleting_releases_bytes(
     backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     await backend.awrite("/files/a", "x" * 1000)
@@ -172,7 +172,7 @@ async def test_writers_at_once_end_with_a_true_ledger(
     assert await manager.usage(USER) == manager.get_workspace_usage(USER)
 
 
-async def test_edits_at_once_are_all_kept(backend: FolderBackend) -> None:
+async def test_concurrent_edits_are_all_applied(backend: FolderBackend) -> None:
     await backend.awrite("/files/a", " ".join(f"<{n}>" for n in range(4)))
     await asyncio.gather(*(backend.aedit("/files/a", f"<{n}>", f"[{n}]") for n in range(4)))
     assert (await backend.adownload_files(["/files/a"]))[0].content == b"[0] [1] [2] [3]"

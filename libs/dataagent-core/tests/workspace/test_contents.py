@@ -89,7 +89,7 @@ NOT_TAKEN = [
 
 @requirement("S2.4.2a")
 @pytest.mark.parametrize("name", GOOD)
-def test_a_file_that_is_what_its_name_says_is_taken(name: str) -> None:
+def test_a_file_that_is_what_its_name_says_is_accepted(name: str) -> None:
     check_content(io.BytesIO(GOOD[name]), name)
 
 

@@ -91,7 +91,7 @@ def test_a_search_leaves_out_what_git_ignores(
     assert found(root) == as_git_says(root)
 
 
-def test_folders_of_packages_are_left_out_though_nobody_says_so(tmp_path: Path) -> None:
+def test_folders_of_packages_are_left_out_without_a_rule(tmp_path: Path) -> None:
     for name in ("node_modules/left/index.js", ".venv/lib/x.py", "__pycache__/a.pyc", "src/a.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -95,7 +95,7 @@ async def test_cleaning_up_removes_the_tree_and_frees_its_bytes(
 
 
 @requirement("R34.1", "R34.2")
-def test_memories_are_kept_by_user_and_assistant(
+def test_memories_are_stored_by_user_and_assistant(
     manager: UserWorkspaceManager, tmp_path: Path
 ) -> None:
     assert manager.memories_dir("u1", "agent") == tmp_path / "memories" / "u1" / "agent"
@@ -113,7 +113,7 @@ async def test_files_that_were_there_before_the_ledger_count(manager: UserWorksp
 
 
 @requirement("R33.6")
-async def test_what_a_dead_process_booked_and_never_wrote_is_no_use_of_the_quota(
+async def test_bytes_reserved_by_a_dead_process_are_released(
     tmp_path: Path,
 ) -> None:
     ledger = MemoryQuotaLedger()

@@ -44,7 +44,7 @@ async def test_a_user_sees_corrects_and_erases_their_memory(
 
 
 @requirement("R32.2", "R34.3")
-async def test_nobody_else_reads_a_memory_and_administrators_only_erase(memories: Memories) -> None:
+async def test_no_one_else_reads_a_memory_and_administrators_only_erase(memories: Memories) -> None:
     await memories.write("u1", "agent", "AGENTS.md", "Prefers tea.", asked_by=ME)
     for work in (
         memories.list("u1", asked_by=OTHER),
@@ -138,7 +138,7 @@ async def test_a_memory_is_bounded(memories: Memories, tmp_path: Path) -> None:
 
 
 @requirement("R34.5")
-async def test_memory_nobody_used_for_its_retention_is_erased(
+async def test_memory_unused_for_its_retention_is_erased(
     memories: Memories, manager: UserWorkspaceManager, tmp_path: Path
 ) -> None:
     root = tmp_path / "memories"

@@ -91,7 +91,7 @@ async def test_neither_archiving_nor_cleaning_up_touches_it(
     assert not manager.is_archived(USER)
 
 
-async def test_uploads_are_kept_in_the_data_directory(
+async def test_uploads_are_stored_in_the_data_directory(
     manager: UserWorkspaceManager, folder: Path, tmp_path: Path
 ) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'files.db'}")
@@ -277,5 +277,5 @@ def test_a_memory_that_is_a_link_out_or_very_long_does_no_harm(tmp_path: Path) -
     assert len(memory[1]) == 256 * 1024
 
 
-def test_what_everybody_opens_is_one_kind_of_backend(backend: FolderBackend) -> None:
+def test_everyone_opens_the_same_kind_of_backend(backend: FolderBackend) -> None:
     assert isinstance(backend, ProjectBackend)

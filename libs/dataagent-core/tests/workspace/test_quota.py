@@ -59,7 +59,7 @@ async def test_released_bytes_can_be_used_again_and_usage_never_falls_below_zero
 
 
 @requirement("R33.6")
-async def test_reconcile_replaces_what_was_booked(ledger: QuotaLedger) -> None:
+async def test_reconcile_replaces_the_ledgers_bytes(ledger: QuotaLedger) -> None:
     await ledger.reconcile("u1", 90)
     with pytest.raises(QuotaExceeded):
         await ledger.reserve("u1", 11, 100)
@@ -68,7 +68,7 @@ async def test_reconcile_replaces_what_was_booked(ledger: QuotaLedger) -> None:
 
 
 @requirement("R33.6")
-async def test_what_was_booked_and_never_written_is_corrected(ledger: QuotaLedger) -> None:
+async def test_bytes_reserved_and_never_written_are_corrected(ledger: QuotaLedger) -> None:
     async def measured() -> int:
         return 25
 
@@ -80,7 +80,7 @@ async def test_what_was_booked_and_never_written_is_corrected(ledger: QuotaLedge
 
 
 @requirement("R33.6", "P53")
-async def test_what_is_booked_while_it_is_measured_stays_booked(ledger: QuotaLedger) -> None:
+async def test_bytes_reserved_while_measuring_stay_reserved(ledger: QuotaLedger) -> None:
     async def measured() -> int:
         await ledger.reserve("u1", 10, 100)
         await ledger.release("u1", 10)

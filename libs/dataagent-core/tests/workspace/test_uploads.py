@@ -68,7 +68,9 @@ async def chunks(content: bytes, size: int = 60_000) -> AsyncIterator[bytes]:
 
 
 @requirement("R32.4", "R33.2", "R33.6")
-async def test_an_upload_is_kept_under_a_name_of_ours_and_counted(shelf: Shelf, user: str) -> None:
+async def test_an_upload_is_stored_under_a_generated_name_and_counted(
+    shelf: Shelf, user: str
+) -> None:
     content = b"a,b\n1,2\n" * 100_000
     file = await shelf.files.add_upload(user, "../../Umsätze 2024.CSV", chunks(content))
     assert file.filename == "Umsätze 2024.CSV"
@@ -110,7 +112,7 @@ async def endless(taken: list[int]) -> AsyncIterator[bytes]:
 
 
 @requirement("R33.6", "G13")
-async def test_what_is_refused_leaves_nothing_behind(shelf: Shelf, user: str) -> None:
+async def test_a_refused_upload_leaves_no_file(shelf: Shelf, user: str) -> None:
     taken: list[int] = []
     with pytest.raises(UploadTooLarge):
         await shelf.files.add_upload(user, "a.txt", endless(taken))

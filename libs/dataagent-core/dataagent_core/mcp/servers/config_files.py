@@ -1,14 +1,13 @@
-"""`mcp.json`: servers that someone writes down, in either of the two shapes in use.
+"""Reads and writes `mcp.json`, a file of MCP servers in either of the two shapes in use.
 
     {"servers": [{"name": "files", "command": "uvx", "args": ["mcp-server-filesystem", "/data"],
                   "env": {"TOKEN": "${TOKEN}"}, "disabled": false}]}
     {"mcpServers": {"docs": {"url": "https://docs.example/mcp", "headers": {"X-Key": "…"},
                              "read_only_tools": ["search"]}}}
 
-`MCPConfig` is such a file in a program, which is told of an entry that does not do.
-`read_config_file` is for who goes on without it: it is named and left out; the others are there.
-`${NAME}` is filled in from an environment only where the caller says so, which is on a user's own
-machine. Above: the terminal, `app/mcp.py`, `manager.py`. Below: `registration.py`.
+`MCPConfig` reads such a file for a program and raises at an invalid entry. `read_config_file`
+reports invalid entries and returns the others. `${NAME}` is expanded from an environment only where
+the caller says so, which is on a user's own machine.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ _INSIDE_USER = "1000"
 
 _EMPTY = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 they are hidden, not used
 _PERSONAL = (".ssh", ".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", ".deepagents")
-"""Below the home of whoever runs us: where people and programs keep credentials."""
+"""Below our user's home: where people and programs store credentials."""
 _NAMES = ("/etc/resolv.conf", "/etc/hosts")
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
 _SECRET_FOLDERS = ("/etc/ssl/private", "/etc/ssh", "/etc/sudoers.d")
@@ -219,7 +219,7 @@ def _is_world_executable(command: str) -> bool:
     """Whether any user may run the program and its interpreter."""
     found = shutil.which(command)
     if found is None:
-        return True  # nobody can
+        return True  # no one can
     path = Path(os.path.realpath(found))
     is_open = _is_accessible([path, *path.parents, *Path(os.path.abspath(found)).parents])
     by = _interpreter(path) if is_open else None

@@ -16,9 +16,9 @@ from dataagent_core.mcp.types import CallCode, CallFailed, CallFailure
 from dataagent_core.mcp.wire.interface import SessionLost
 
 UNREACHABLE: Final = 70_001
-"""The request never left: there is nobody to send it to."""
+"""The request was never sent: the server cannot be reached."""
 BROKEN: Final = 70_002
-"""The request left, its answer did not arrive."""
+"""The request was sent and its response did not arrive."""
 TOO_LARGE: Final = 70_003
 UNAUTHORIZED: Final = 70_004
 FORBIDDEN: Final = 70_005
@@ -26,7 +26,7 @@ RATE_LIMITED: Final = 70_006
 SESSION_GONE: Final = 70_007
 HTTP_ERROR: Final = 70_008
 NOT_OPEN: Final = 70_009
-"""The address may not be reached from here."""
+"""The address is not allowed."""
 
 _CODES: dict[int, tuple[CallCode, bool]] = {
     UNREACHABLE: ("MCP_SERVER_UNAVAILABLE", True),

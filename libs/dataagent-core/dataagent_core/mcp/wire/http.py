@@ -233,7 +233,7 @@ def _set_timeouts(request: httpx2.Request, *, has_id: bool) -> None:
     timeout = dict(request.extensions.get("timeout") or {})
     if request.method == "GET" or request.headers.get("mcp-method") == "subscriptions/listen":
         timeout["read"] = None
-    elif request.method == "DELETE":  # a last word, which nobody waits for
+    elif request.method == "DELETE":  # the end of a session, which is not waited for
         timeout = dict.fromkeys(timeout, _CLOSE_SECONDS)
     elif request.method == "POST" and not has_id:
         timeout["read"] = _NOTICE_SECONDS

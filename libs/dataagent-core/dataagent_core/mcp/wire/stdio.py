@@ -122,7 +122,7 @@ class _StdoutReader(_Pipe):
 
         Raises:
             anyio.EndOfStream: there will be none.
-            anyio.ClosedResourceError: nobody reads here any more.
+            anyio.ClosedResourceError: the stream is closed.
         """
         while not self._here:
             if self._is_closed:
@@ -157,7 +157,7 @@ class _StdinWriter(_Pipe):
     async def send(self, item: SessionMessage, /) -> None:
         """Write a message; wait while the process has too much to read, except for a notification.
 
-        A notice says that somebody has left, and they do not wait to say it.
+        Notifications are sent by callers who have left and must not wait.
 
         Raises:
             anyio.ClosedResourceError: the session is over.

@@ -22,9 +22,9 @@ from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
 from dataagent_core.network import HostPolicy
 
-_MOST_UNREAD = 256 * 1024
-
-
+_MAX_UNREAD = 256 * 1024
+_MAX_ADDRESSES = 4
+_KEEPALIVE_SECONDS = 60
 SocketOption = (
     tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 )
@@ -36,17 +36,17 @@ async def open_tcp_stream(
     """Connect to an address.
 
     Raises:
-        httpcore2.ConnectError: nobody answers.
-        httpcore2.ConnectTimeout: nobody answers in time.
+        httpcore2.ConnectError: the connection fails.
+        httpcore2.ConnectTimeout: it takes too long.
     """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
             transport, protocol = await loop.create_connection(_StreamProtocol, host, port)
     except TimeoutError as error:
-        raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
+        raise httpcore2.ConnectTimeout("Connecting takes too long.") from error
     except OSError as error:
-        raise httpcore2.ConnectError("Nobody answers.") from error
+        raise httpcore2.ConnectError("The connection failed.") from error
     socket = transport.get_extra_info("socket")
     for option in options:
         socket.setsockopt(*option)
@@ -63,7 +63,7 @@ class TcpStream(AsyncNetworkStream):
         """Return the next bytes, waiting for them; empty once the peer has closed.
 
         Raises:
-            httpcore2.ReadTimeout: nothing arrives in time.
+            httpcore2.ReadTimeout: no bytes arrive in time.
             httpcore2.ReadError: the connection broke.
         """
         protocol = self._protocol
@@ -71,7 +71,7 @@ class TcpStream(AsyncNetworkStream):
             while not protocol.is_readable:
                 await protocol.wait_for_change(timeout)
         except TimeoutError as error:
-            raise httpcore2.ReadTimeout("Nothing arrives in time.") from error
+            raise httpcore2.ReadTimeout("The peer sent nothing in time.") from error
         data = protocol.take(max_bytes)
         if not data and protocol.problem is not None:
             raise httpcore2.ReadError("The connection broke.") from protocol.problem
@@ -81,7 +81,7 @@ class TcpStream(AsyncNetworkStream):
         """Write, waiting only while too much is buffered.
 
         Raises:
-            httpcore2.WriteTimeout: the other side does not read.
+            httpcore2.WriteTimeout: the peer does not read.
             httpcore2.WriteError: the connection broke.
         """
         protocol = self._protocol
@@ -91,7 +91,7 @@ class TcpStream(AsyncNetworkStream):
             while protocol.is_full and not protocol.is_over:
                 await protocol.wait_for_change(timeout)
         except TimeoutError as error:
-            raise httpcore2.WriteTimeout("The other side does not read.") from error
+            raise httpcore2.WriteTimeout("The peer does not read.") from error
         if protocol.is_over:
             raise httpcore2.WriteError("The connection broke.") from protocol.problem
 
@@ -113,8 +113,8 @@ class TcpStream(AsyncNetworkStream):
         """Encrypt the connection.
 
         Raises:
-            httpcore2.ConnectError: the other side is not who it should be, or does not answer.
-            httpcore2.ConnectTimeout: it does not answer in time.
+            httpcore2.ConnectError: the certificate is not valid, or the handshake fails.
+            httpcore2.ConnectTimeout: it takes too long.
         """
         protocol = self._protocol
         loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ class TcpStream(AsyncNetworkStream):
                 )
         except TimeoutError as error:
             protocol.transport.abort()
-            raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
+            raise httpcore2.ConnectTimeout("Connecting takes too long.") from error
         except OSError as error:  # an `SSLError` is one
             protocol.transport.abort()
             raise httpcore2.ConnectError(str(error)) from error
@@ -156,12 +156,12 @@ class _StreamProtocol(asyncio.Protocol):
         self._waiting: set[asyncio.Future[None]] = set()
         self._has_ended = False
         self.is_over = False
-        """Nothing can be sent any more."""
+        """Whether the connection is closed."""
         self.is_full = False
-        """What was sent waits here."""
+        """Whether the transport's buffer is full."""
         self.problem: Exception | None = None
 
-    # -- what the stream asks -------------------------------------------------------------------
+    # -- for the stream -------------------------------------------------------------------
 
     @property
     def is_readable(self) -> bool:
@@ -177,7 +177,7 @@ class _StreamProtocol(asyncio.Protocol):
             self._parts.appendleft(data[most_bytes:])
             data = data[:most_bytes]
         self._size -= len(data)
-        if self._is_paused and self._size < _MOST_UNREAD and not self.is_over:
+        if self._is_paused and self._size < _MAX_UNREAD and not self.is_over:
             self._is_paused = False
             self.transport.resume_reading()
         return data
@@ -186,7 +186,7 @@ class _StreamProtocol(asyncio.Protocol):
         """Wait until something changes.
 
         Raises:
-            TimeoutError: nothing does in time.
+            TimeoutError: nothing changes in time.
         """
         loop = asyncio.get_running_loop()
         change: asyncio.Future[None] = loop.create_future()
@@ -199,15 +199,15 @@ class _StreamProtocol(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
 
-    # -- what the loop tells --------------------------------------------------------------------
+    # -- for the event loop --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # a faster loop's is none by name
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport is no subclass
 
     def data_received(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
-        if self._size >= _MOST_UNREAD and not self._is_paused:
+        if self._size >= _MAX_UNREAD and not self._is_paused:
             self._is_paused = True
             self.transport.pause_reading()
         self._wake()
@@ -218,7 +218,7 @@ class _StreamProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_over = True
-        if not isinstance(exc, ssl.SSLError):  # whoever hangs up without a word has hung up
+        if not isinstance(exc, ssl.SSLError):  # a close without TLS notice is still a close
             self.problem = exc
         self._wake()
 
@@ -240,10 +240,6 @@ def _expire(change: asyncio.Future[None]) -> None:
         change.set_exception(TimeoutError())
 
 
-_MOST_ADDRESSES = 4
-_QUIET_SECONDS = 60
-
-
 class GuardedNetworkBackend(AsyncNetworkBackend):
     """Dials only the addresses that `HostPolicy` allows."""
 
@@ -261,16 +257,16 @@ class GuardedNetworkBackend(AsyncNetworkBackend):
         """Connect to the first address that answers.
 
         Raises:
-            HostNotAllowed: one of the host's addresses is closed.
-            httpcore2.ConnectError: nobody answers.
+            HostNotAllowed: one of the host's addresses is not allowed.
+            httpcore2.ConnectError: the connection fails.
         """
         try:
             addresses = await self._hosts.addresses(host, port)
         except OSError as error:
             raise httpcore2.ConnectError("The name cannot be resolved.") from error
         options = _keep_alive(socket_options)
-        problem: Exception = httpcore2.ConnectError("There is no address.")
-        for address in addresses[:_MOST_ADDRESSES]:
+        problem: Exception = httpcore2.ConnectError("The name has no address.")
+        for address in addresses[:_MAX_ADDRESSES]:
             try:
                 return await open_tcp_stream(str(address), port, timeout, options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
@@ -288,7 +284,7 @@ class GuardedNetworkBackend(AsyncNetworkBackend):
         Raises:
             httpcore2.ConnectError: always.
         """
-        raise httpcore2.ConnectError("Sockets of the file system are closed.")
+        raise httpcore2.ConnectError("Sockets of the file system are not allowed.")
 
     async def sleep(self, seconds: float) -> None:
         """Sleep."""
@@ -299,5 +295,5 @@ def _keep_alive(given: Iterable[SocketOption] | None) -> list[SocketOption]:
     """Enable keep-alive: a stream may be silent for hours, and a peer that is gone is noticed."""
     options = [*(given or ()), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     if hasattr(socket, "TCP_KEEPIDLE"):
-        options.append((socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _QUIET_SECONDS))
+        options.append((socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_SECONDS))
     return options

@@ -12,7 +12,7 @@ from .link import SupervisorLink
 
 
 def _single() -> None:
-    """One session on stdin and stdout, in a container that is its wall."""
+    """Serve one session on stdin and stdout, in a container that is its wall."""
     readable, writable = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):

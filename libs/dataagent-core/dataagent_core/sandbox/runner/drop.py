@@ -1,9 +1,9 @@
-"""Outside the wall, as root: prepare the places, give root up for good, become bubblewrap.
+"""Outside the wall, as root: prepare the mounts, give root up for good, become bubblewrap.
 
 A sandbox whose owner is root is none, so a server that runs as root starts bubblewrap as another
-user. That user cannot read root's files; so what the sandbox needs is first mounted, in a mount
-namespace nobody else sees, below one directory, and the workspaces there with their owner mapped
-to that user. So is a project, which may be written to: what is made there is its owner's. Reads one
+user. That user cannot read root's files; so what the sandbox needs is first mounted, in a private
+mount namespace, below one directory, and the workspaces there with their owner mapped to that user.
+A project is mapped the same way but writable: files created in it belong to its owner. Reads one
 JSON object from its argument; an error goes to stderr and ends it.
 """
 
@@ -39,7 +39,9 @@ class _Attributes(ctypes.Structure):
 
 
 def main() -> None:
-    """Do it. `stage` is an empty directory, `places` names what is mounted in it."""
+    """Prepare and become bubblewrap. `stage` is an empty directory, `places` names the mounts in
+    it.
+    """
     order: dict[str, Any] = json.loads(sys.argv[1])  # Any: our own server wrote it
     user, stage = int(order["user"]), str(order["stage"])
     os.umask(0o022)  # what is made here is for that user, too
@@ -58,7 +60,7 @@ def main() -> None:
 
 
 def _mount_workspaces(source: str, target: str, user: int) -> None:
-    """Mount a tree read-only in which root's files are the user's.
+    """Mount a tree read-only in which root's files belong to the user.
 
     Where the file system cannot do that the place stays empty, and files are copied instead.
     """
@@ -71,7 +73,7 @@ def _mount_workspaces(source: str, target: str, user: int) -> None:
 
 
 def _mount_project(source: str, target: str, user: int) -> None:
-    """Mount a folder in which its owner's files are the user's, or end: it is not copied."""
+    """Mount a folder in which its owner's files belong to the user, or exit: it is not copied."""
     os.mkdir(target)
     about = os.stat(source)
     try:
@@ -89,7 +91,7 @@ def _mount_mapped(source: str, target: str, flags: int, namespace: int) -> None:
 
 
 def _mapping_of(owner: tuple[int, int], user: int) -> int:
-    """A descriptor of a user namespace in which the owner and their group are the user's."""
+    """Return a user namespace in which the owner and their group are the user's."""
     ready, proceed = os.pipe()
     child = os.fork()
     if child == 0:
@@ -116,7 +118,7 @@ def _call(number: int, *arguments: Any) -> int:  # Any: what the call takes
 
 
 def _drop_to(user: int) -> None:
-    """Be an ordinary user, with no way back.
+    """Become an ordinary user, irrevocably.
 
     Raises:
         PermissionError: there is one.

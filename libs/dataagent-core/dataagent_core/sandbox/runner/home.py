@@ -1,11 +1,10 @@
-"""Where a session lives: its namespaces, its size-limited file system, its view of the workspace.
+"""A session's files: its namespaces, its size-limited file system, its view of the workspace.
 
 In `fork` mode the session makes namespaces of its own and mounts: one tmpfs with a hard size and
-number of files holds everything that can be written (`/workspace`, `/tmp`, `/dev/shm`), and the
-user's real workspace lies read-only below an overlay, whose upper layer is then the exact list of
-what was changed. A project is no workspace of ours: bubblewrap has put the folder itself in place,
-to be written to, and only what is left in `/output` is ours. In `single` mode the container has
-mounted everything already.
+number of files holds everything writable (`/workspace`, `/tmp`, `/dev/shm`), and the user's
+workspace is read-only below an overlay, whose upper layer is then the exact list of changes. A
+project has already been mounted writable by bubblewrap, and only `/output` is ours. In `single`
+mode the container has mounted everything.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _INSIDE, _GIVEN = f"{WORKSPACE}/", f"{OUTPUT_PLACE}/"
 
 
 def unshare_namespaces() -> None:
-    """Get new namespaces, of which our children are the first inhabitants.
+    """Enter new namespaces, of which our children are the first processes.
 
     Raises:
         OSError: the system does not let us.
@@ -46,7 +45,7 @@ def unshare_namespaces() -> None:
 
 
 def isolate_proc() -> None:
-    """As the first process in them: our own /proc, and nobody may look into us."""
+    """As the first process in them: mount our own /proc, and forbid others to inspect us."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     system.mount("proc", "/proc", "proc", _PLAIN | system.MS_NOEXEC)
     system.write("/proc/self/oom_score_adj", "100")  # before the server, after user code
@@ -72,7 +71,7 @@ class Home:
         self._baseline: dict[str, str] = {}
 
     def refresh(self) -> None:
-        """See the user's own files as they are now.
+        """Pick up changes of the user's own files.
 
         Raises:
             OSError: the system does not let us.
@@ -81,11 +80,11 @@ class Home:
             _forget_names()
 
     def list_files(self) -> list[tree.TreeEntry]:
-        """What is there, with stamps that differ when the content may."""
+        """List the files, with stamps that differ when the content may."""
         return list(tree.walk(self._changed))
 
     def changes(self) -> list[tree.TreeEntry]:
-        """Everything that differs from the user's workspace."""
+        """Return everything that differs from the user's workspace."""
         now = self.list_files()
         there = {entry.path for entry in now}
         deleted = [
@@ -94,31 +93,31 @@ class Home:
         return deleted + [e for e in now if self._baseline.get(e.path) != e.stamp]
 
     def open_changed(self, path: str, limit: int) -> tree.PlainFile | None:
-        """A changed file; None if it is gone, no plain file, or longer."""
+        """Open a changed file; None if it is gone, no regular file, or longer."""
         try:
             return tree.open_plain(self._changed, path, limit)
         except OSError:
             return None
 
     def open(self, path: str, limit: int) -> tree.PlainFile | None:
-        """A file, by the path user code would use; as `tree.open_plain`."""
+        """Open a file by the path user code would use; see `tree.open_plain`."""
         root, below = self._find(path)
         return tree.open_plain(root, below, limit)
 
     def write(self, path: str, content: bytes) -> None:
-        """Put a file there, likewise; as `tree.write`."""
+        """Write a file, likewise; see `tree.write`."""
         root, below = self._find(path)
         tree.write(root, below, content)
 
     def mark_unchanged(self, path: str) -> None:
-        """A file is now as the user's workspace has it."""
+        """Note that a file is now as in the user's workspace."""
         root, below = self._find(path)
         stamp = tree.stamp_of(self._changed, below) if root == self._workspace else None
         if stamp is not None:
             self._baseline[below] = stamp
 
     def drop(self, path: str, stamp: str) -> None:
-        """Take a file away that the user's workspace has no more, if no code has changed it."""
+        """Remove a file that the user's workspace has deleted, unless code has changed it."""
         root, below = self._find(path)
         now = tree.stamp_of(self._changed, below) if root == self._workspace else None
         if now is not None and now in {stamp, self._baseline.get(below)}:
@@ -134,14 +133,14 @@ class Home:
 
 
 def plain_home() -> Home:
-    """The home that a container has prepared."""
+    """Return the home that a container has prepared."""
     workspace = _open(WORKSPACE)
     _make_output(workspace)
     return Home(workspace, workspace, has_overlay=False)
 
 
 def mount_home(limits: RunLimits, place: str | None) -> Home:
-    """Mount a home; the workspace at `place` lies below it, or is in place already.
+    """Mount a home; the workspace at `place` goes below it, or is mounted already.
 
     Raises:
         OSError: it cannot be built.
@@ -160,7 +159,7 @@ def mount_home(limits: RunLimits, place: str | None) -> Home:
         _bind(f"{_UPPER}/upper", WORKSPACE)
     _bind(f"{_UPPER}/tmp", "/tmp")  # noqa: S108 - the session's own
     _bind(f"{_UPPER}/shm", "/dev/shm")  # noqa: S108
-    if os.path.isdir(WORKSPACES):  # nobody sees the others' workspaces
+    if os.path.isdir(WORKSPACES):  # hide the others' workspaces
         system.mount("tmpfs", WORKSPACES, "tmpfs", _PLAIN | system.MS_RDONLY, "size=4k,nr_inodes=1")
     system.unmount(_UPPER)
     workspace = _open(WORKSPACE)
@@ -170,7 +169,7 @@ def mount_home(limits: RunLimits, place: str | None) -> Home:
 
 
 def _overlay(place: str) -> bool:
-    """Lay the workspace below the upper layer; False where the system cannot (Linux < 6.6)."""
+    """Mount the workspace below the upper layer; False where the system cannot (Linux < 6.6)."""
     root = _open(WORKSPACES)
     lower = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
     os.close(root)
@@ -190,10 +189,10 @@ def _overlay(place: str) -> bool:
 
 
 def _forget_names() -> None:
-    """Have an overlay look names up anew.
+    """Make an overlay look names up anew.
 
     It remembers what a name stood for, and that it stood for nothing, whatever happens below it
-    since. Mounting it once more, as it is, makes it forget all names nobody has open.
+    since. Mounting it again makes it forget all names that are not open.
     """
     system.mount("none", WORKSPACE, flags=_PLAIN | system.MS_REMOUNT)
 

@@ -1,7 +1,7 @@
-"""One run from its start to its end: output, deadline, limits, cancellation.
+"""One run of a cell or a command: its end, output, deadline, limits and cancellation.
 
-Waits on everything at once: the run's output, its end, the supervisor (who may cancel) and the
-clock. Does not know whether it runs a cell or a command; `JobSource` says when the run has ended.
+A `Job` waits on everything at once: the run's output, its end, the supervisor (who may cancel) and
+the clock. `CellSource` and `CommandSource` say when the run has ended.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import processes
+from . import processes, walls
+from .frames import items
+from .kernel import WORKSPACE
+from .kernel_link import KernelLink, KernelLost, Report
 from .limits import RunLimits
+from .processes import ChildSignal
 
 _CHUNK = 1 << 16
 _LAST_READS = 64
@@ -21,7 +25,7 @@ _LAST_READS = 64
 
 @dataclass
 class JobOutcome:
-    """How a run ended, so far as the session knows by itself."""
+    """How a run ended, as far as the session knows by itself."""
 
     status: str
     exit_code: int | None = None
@@ -31,35 +35,35 @@ class JobOutcome:
 
 
 class JobSource(Protocol):
-    """Something that runs, and how to notice that it has ended."""
+    """A running cell or command, and how to notice its end."""
 
     def descriptors(self) -> list[int]:
-        """What becomes readable when something happened."""
+        """Return descriptors that become readable when something happens."""
         ...
 
     def poll(self) -> JobOutcome | None:
-        """The outcome, once there is one."""
+        """Return the outcome, once there is one."""
         ...
 
     def pid(self) -> int | None:
-        """The process whose use is counted."""
+        """Return the process whose use is measured."""
         ...
 
 
 class Canceller(Protocol):
-    """Whoever may call off a run."""
+    """A client that may cancel a run."""
 
     def fileno(self) -> int:
-        """Readable when there is something to hear."""
+        """Return a descriptor that is readable when there may be a cancellation."""
         ...
 
     def is_cancelled(self) -> bool:
-        """Whether the run was called off, or nobody waits for it any more."""
+        """Whether the run was cancelled, or its client is gone."""
         ...
 
 
 class Output:
-    """A stream of which the beginning and the end are kept."""
+    """A stream of which the beginning and the end are stored."""
 
     def __init__(self, number: int, limit: int) -> None:
         self.number = number
@@ -71,7 +75,7 @@ class Output:
         self.is_open = True
 
     def read(self) -> bool:
-        """Take what is there; False when there was nothing."""
+        """Read what is available; False if there was nothing."""
         try:
             chunk = os.read(self.number, _CHUNK)
         except BlockingIOError:
@@ -88,7 +92,7 @@ class Output:
         return True
 
     def finish(self) -> tuple[bytes, bool]:
-        """Take the last of it and close; what was kept, and whether something is missing."""
+        """Read the rest and close; return what was stored, and whether something is missing."""
         for _ in range(_LAST_READS):
             if not self.read():
                 break
@@ -101,7 +105,7 @@ class Output:
 
 
 class Job:
-    """Watches over one run."""
+    """Watches one run."""
 
     def __init__(
         self, source: JobSource, outputs: list[Output], canceller: Canceller, limits: RunLimits
@@ -113,7 +117,7 @@ class Job:
         self._used: processes.Usage | None = None
 
     def wait(self, seconds: float) -> JobOutcome:
-        """Wait for the end, at most so long; who has not ended by then still runs."""
+        """Wait for the end, at most so long; a run that has not ended still runs."""
         poller = select.poll()
         for number in [*self._source.descriptors(), self._canceller.fileno()]:
             poller.register(number, select.POLLIN)
@@ -163,5 +167,140 @@ class Job:
 
 
 def number(value: Any) -> float:  # Any: an untrusted report's
-    """A number of a report, or 0."""
+    """Return a number of a report, or 0."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else 0.0
+
+
+_READY = b"+"
+_ENVIRONMENT = {
+    "PATH": "/opt/bin:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108 - the session's own
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONPATH": "/opt/site",
+}
+
+
+class WallsBroken(Exception):
+    """A process could not build its walls, and has run nothing."""
+
+
+class CellSource:
+    """A cell that the kernel runs."""
+
+    def __init__(self, kernel: KernelLink, child_signal: ChildSignal, started: Report) -> None:
+        self._kernel = kernel
+        self._child_signal = child_signal
+        self._cell = started.cell
+        self._pid = started.pid
+        self.has_lost_kernel = False
+
+    def descriptors(self) -> list[int]:
+        """See `JobSource.descriptors`."""
+        return [self._kernel.channel.fileno(), self._child_signal.fileno()]
+
+    def pid(self) -> int | None:
+        """See `JobSource.pid`."""
+        return self._pid
+
+    def poll(self) -> JobOutcome | None:
+        """See `JobSource.poll`."""
+        try:
+            for report in self._kernel.reports():
+                outcome = self._judge(report) if report.cell == self._cell else None
+                if outcome is not None:
+                    return outcome
+        except KernelLost:
+            self._reap()
+            return self._lost()
+        return self._reap()
+
+    def _judge(self, report: Report) -> JobOutcome | None:
+        fields = report.fields
+        if report.event == "done" and report.pid == self._pid:
+            if fields.get("status") == "memory":  # what it holds must go: back to before
+                return JobOutcome("memory", 1)
+            self._kernel.follow(report.pid)
+            live = [str(name)[:80] for name in items(fields.get("names"))[:100]]
+            exit_code = int(number(fields.get("exit_code")))
+            return JobOutcome("ok" if fields.get("status") == "ok" else "error", exit_code, live)
+        if report.event == "died":
+            return _outcome_of_exit(
+                fields.get("exit_code"), number(fields.get("cpu")), fields.get("rss")
+            )
+        return None
+
+    def _reap(self) -> JobOutcome | None:
+        """Reap children: a cell becomes ours if its kernel has died before it."""
+        self._child_signal.clear()
+        return self._lost() if self._pid in processes.reap() else None
+
+    def _lost(self) -> JobOutcome:
+        self.has_lost_kernel = True
+        return JobOutcome("killed")
+
+
+class CommandSource:
+    """A shell command."""
+
+    has_lost_kernel = False
+
+    def __init__(
+        self, command: bytes, child_signal: ChildSignal, limits: RunLimits, stdout: int, stderr: int
+    ) -> None:
+        """Start it.
+
+        Raises:
+            WallsBroken: it was not started.
+        """
+        self._child_signal = child_signal
+        ready, tell = os.pipe2(os.O_CLOEXEC)
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become_command(command, limits, (stdout, stderr), tell)
+        os.close(tell)
+        with os.fdopen(ready, "rb") as file:
+            if file.read() != _READY:
+                raise WallsBroken("The walls around the command could not be built.")
+
+    def descriptors(self) -> list[int]:
+        """See `JobSource.descriptors`."""
+        return [self._child_signal.fileno()]
+
+    def pid(self) -> int | None:
+        """See `JobSource.pid`."""
+        return self._pid
+
+    def poll(self) -> JobOutcome | None:
+        """See `JobSource.poll`."""
+        self._child_signal.clear()
+        status = processes.reap().get(self._pid)
+        if status is None:
+            return None
+        return _outcome_of_exit(os.waitstatus_to_exitcode(status), 0.0, 0)
+
+
+def _outcome_of_exit(exit_code: object, cpu: float, rss: object) -> JobOutcome:
+    """Return the outcome of a process that exited by itself."""
+    code = exit_code if isinstance(exit_code, int) else 1
+    status = "ok" if code == 0 else "error" if code > 0 else "killed"
+    return JobOutcome(status, code, cpu=cpu, rss=int(number(rss)))
+
+
+def _become_command(command: bytes, limits: RunLimits, streams: tuple[int, int], tell: int) -> None:
+    """Report that the walls are built and become the command. Never returns."""
+    try:
+        os.setsid()
+        processes.restore_signals()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for place, source in enumerate((nothing, *streams)):
+            os.dup2(source, place)
+        os.chdir(WORKSPACE)
+        walls.build_or_exit(limits, {tell})
+        os.write(tell, _READY)
+        shell = ["sh", "-c", command.decode(errors="replace")]
+        os.execve("/bin/sh", shell, _ENVIRONMENT)  # noqa: S606 - it is the shell
+    finally:
+        os._exit(walls.BROKEN)

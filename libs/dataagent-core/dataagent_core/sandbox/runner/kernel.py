@@ -1,9 +1,9 @@
 """Runs cells, each in a fork of the last good state. Untrusted from the first cell on.
 
-Before each cell the process forks. The child runs the cell and, if it comes to an end, is the new
-state; the parent waits as the way back. Whatever a cell does to its process (loops, a crash, no
-memory left) the parent is as it was before. What is said here about how a cell ended is only what
-the cell could have said itself; deadlines, limits and files are the session's business.
+Before each cell the process forks. The child runs the cell and, if it finishes, is the new state;
+the parent waits as the way back. Whatever a cell does to its process (loops, a crash, no memory
+left), the parent is as it was before. A report about a cell says only what the cell could have said
+itself; deadlines, limits and files are the session's business.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMES = 100
 
 
 def serve(channel: socket.socket) -> NoReturn:
-    """Run the cells that come through the channel, until it is closed."""
+    """Run the cells that arrive on the channel, until it is closed."""
     module = types.ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
@@ -63,14 +63,14 @@ def serve(channel: socket.socket) -> NoReturn:
 
 
 class CellRunner:
-    """The state that cells share, and how one is run."""
+    """The state that cells share."""
 
     def __init__(self, names: dict[str, Any]) -> None:  # Any: they are the user's
         self._names = names
         self._figures = 0
 
     def run(self, number: int, code: str, streams: list[int]) -> dict[str, Any]:
-        """Run a cell with these as its stdout and stderr; what to report of it."""
+        """Run a cell with these as its stdout and stderr, and return what to report."""
         for stream, place in zip(streams, (1, 2), strict=True):
             os.dup2(stream, place)
             os.close(stream)
@@ -106,7 +106,7 @@ class CellRunner:
         return "ok", 0
 
     def _evaluate(self, filename: str, code: str) -> None:
-        """Run the code; what the last line says is printed, as at a prompt."""
+        """Run the code; the value of the last line is printed, as at a prompt."""
         tree = ast.parse(code, filename)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, filename, "exec"), self._names)  # noqa: S102 - the purpose of this place
@@ -118,7 +118,7 @@ class CellRunner:
                 print(repr(value))  # noqa: T201 - to the user's own stdout
 
     def _save_figures(self) -> None:
-        """Keep the figures that are still open as pictures, as a notebook would show them."""
+        """Save open figures as pictures, as a notebook would show them."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None or not pyplot.get_fignums():
             return
@@ -156,11 +156,11 @@ def _show(error: BaseException, filename: str) -> None:
 
 
 def _close_output() -> None:
-    """Let go of the cell's output, so that its end can be seen."""
+    """Close the cell's output, so that its end can be seen."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # the user closed it, or nobody reads any more
+        except (OSError, ValueError):  # the user closed it, or its reader is gone
             continue
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
@@ -169,14 +169,14 @@ def _close_output() -> None:
 
 
 def _seed() -> None:
-    """Every session has its own random numbers, though all are forks of one process."""
+    """Seed random numbers: all sessions are forks of one process."""
     for name in ("random", "numpy.random"):
         if name in sys.modules:
             sys.modules[name].seed()
 
 
 def _reap_children() -> None:
-    """Take leave of what the last cell started and the session ended: the dead count, too."""
+    """Reap killed children of the last cell: zombies count as processes, too."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             continue
@@ -185,7 +185,7 @@ def _reap_children() -> None:
 
 
 def _report_exit(channel: socket.socket, number: int, child: int) -> None:
-    """Wait for the end of the cell's process and say how it died.
+    """Wait for the end of the cell's process and report how it died.
 
     If the cell comes to a good end this never returns: the session ends us first.
     """
@@ -208,7 +208,7 @@ def _send(channel: socket.socket, report: dict[str, Any]) -> None:
 
 
 def _receive(channel: socket.socket) -> tuple[int, str, list[int]] | None:
-    """The next cell: its number, its code and the descriptors of its output."""
+    """Receive the next cell: its number, its code and the descriptors of its output."""
     streams = array.array("i")
     prefix, ancillary, _, _ = channel.recvmsg(8, socket.CMSG_SPACE(2 * streams.itemsize))
     for level, kind, content in ancillary:

@@ -1,7 +1,7 @@
-"""The session's end of a kernel: starts it, hands it cells, hears how they end.
+"""The session's end of a kernel: starts it, sends cells, receives reports.
 
-Nothing a kernel says is believed further than it concerns the kernel itself: reports are bounded,
-carry the number of their cell, and who sent one is what the system says, not what the report says.
+A kernel is believed only about itself: reports are bounded and carry the number of their cell, and
+their sender is the one the system names, not the one the report claims.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import kernel, processes, wake, walls
+from . import kernel, processes, walls
 from .limits import RunLimits
 
 _LENGTH = struct.Struct(">I")
@@ -31,12 +31,12 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class KernelLost(Exception):
-    """There is no kernel any more, or it does not keep to the protocol."""
+    """The kernel is gone, or violates the protocol."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a kernel said of a cell, and which process said it."""
+    """A kernel's report of a cell, and the process that sent it."""
 
     cell: int
     event: str
@@ -62,10 +62,10 @@ class KernelLink:
         self.channel.setblocking(False)
 
     def submit(self, code: bytes, stdout: int, stderr: int) -> Report:
-        """Hand over a cell; what its process said when it started.
+        """Send a cell, and return its process's first report.
 
         Raises:
-            KernelLost: nobody takes it, or nothing is heard of it.
+            KernelLost: it cannot be sent, or there is no report.
         """
         self._cells += 1
         self._heard = 0
@@ -93,7 +93,7 @@ class KernelLink:
             self.channel.setblocking(False)
 
     def reports(self) -> list[Report]:
-        """What the kernel has said since, or a part of it: the caller has more to look after.
+        """Return new reports, or a part of them: the caller has other work.
 
         Raises:
             KernelLost: it has closed the channel, or said something that is no report.
@@ -138,17 +138,17 @@ class KernelLink:
         return found
 
     def follow(self, pid: int) -> None:
-        """The cell's process is the kernel from now on; the one before has done its part."""
+        """Take the cell's process as the kernel; the previous one is no longer needed."""
         if pid != self.pid and pid > 1:
             processes.end(self.pid)
             self._ended, self.pid = self.pid, pid
 
     def pause(self) -> None:
-        """Nothing of the user's runs until the next cell."""
+        """Stop the user's processes until the next cell."""
         processes.pause(self.pid)
 
-    def kept(self) -> frozenset[int]:
-        """Who is not to be ended: the kernel, and the one before, who has been already."""
+    def spared(self) -> frozenset[int]:
+        """Return the processes not to be killed: the kernel, and the previous one."""
         return frozenset({self.pid, self._ended})
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ def _become_kernel(channel: socket.socket, limits: RunLimits) -> None:
     """Never returns."""
     try:
         os.setsid()
-        wake.forget()
+        processes.restore_signals()
         nothing = os.open(os.devnull, os.O_RDWR)
         for place in (0, 1, 2):
             os.dup2(nothing, place)

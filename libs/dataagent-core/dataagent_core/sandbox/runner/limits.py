@@ -1,4 +1,4 @@
-"""What a session may use, as the supervisor said when it bound the session. Plain data."""
+"""The limits of a session, as the supervisor sets them. Plain data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunLimits:
 
 
 def limits_from(header: dict[str, Any], *, has_own_users: bool) -> RunLimits:  # Any: it is JSON
-    """The limits that a `bind` frame names.
+    """Parse the limits of a `bind` frame.
 
     Raises:
         ValueError: one is missing or no number.

@@ -1,4 +1,4 @@
-"""The session's connection to its supervisor: frames in and out, blocking, and the word to stop."""
+"""The session's connection to its supervisor: blocking frames, and cancellation."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class SupervisorLink:
         self._is_closed = False
 
     def fileno(self) -> int:
-        """What becomes readable when the supervisor says something."""
+        """Return the descriptor that becomes readable with the supervisor's frames."""
         return self._readable
 
     @property
     def has_waiting(self) -> bool:
-        """Whether a frame has come already."""
+        """Whether a frame has already been received."""
         return bool(self._waiting)
 
     def receive(self) -> Frame:
-        """Wait for the next request; a `cancel` that comes too late is passed over.
+        """Wait for the next request; a late `cancel` is ignored.
 
         Raises:
             LinkClosed: there will be none.
@@ -53,7 +53,7 @@ class SupervisorLink:
             self._read()
 
     def is_cancelled(self) -> bool:
-        """Whether the run was called off meanwhile, or the supervisor is gone."""
+        """Whether the run was cancelled, or the supervisor is gone."""
         while not self._is_closed and select.select([self._readable], [], [], 0)[0]:
             self._read()
         if self._is_closed:
@@ -64,10 +64,10 @@ class SupervisorLink:
         return bool(cancelled)
 
     def send(self, frame: Frame, size: int = 0, body: Iterable[bytes] = ()) -> None:
-        """Answer; the frame's body comes in parts that have `size` bytes together.
+        """Send an answer; the frame's body comes in parts of `size` bytes together.
 
         Raises:
-            LinkClosed: nobody listens.
+            LinkClosed: the supervisor is gone.
         """
         try:
             for part in chain([prefix(frame, size)], body):

@@ -1,7 +1,7 @@
-"""The processes of a session: who is there, what they use, and how all but some are ended.
+"""The processes of a session: listing, measuring, ending and reaping them.
 
-The session's process is PID 1 of its own process namespace (or of its container), so whatever
-user code starts is in its `/proc` and, once orphaned, its child.
+The session's process is PID 1 of its own process namespace (or of its container), so whatever user
+code starts is in its `/proc` and, once orphaned, its child.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ class Usage:
 
 
 def list_others() -> list[int]:
-    """Every living process but this one."""
+    """Return every living process but this one."""
     own = os.getpid()
     return [pid for name in os.listdir("/proc") if name.isdigit() and (pid := int(name)) != own]
 
 
-def end_all_but(kept: frozenset[int]) -> bool:
-    """End every process but `kept` and ourselves; False if some could not be caught.
+def end_all_but(spared: frozenset[int]) -> bool:
+    """Kill every process but `spared` and ourselves; False if some could not be killed.
 
     They are stopped before they are killed: what forks without end cannot once it stands still.
     """
     patience = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < patience:
         reap()
-        found = [pid for pid in list_others() if pid not in kept and _is_alive(pid)]
+        found = [pid for pid in list_others() if pid not in spared and _is_alive(pid)]
         if not found:
             return True
         for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -53,7 +53,7 @@ def end_all_but(kept: frozenset[int]) -> bool:
 
 
 def end_all() -> None:
-    """End every process but ourselves, at once and whatever they do."""
+    """Kill every process but ourselves."""
     while True:
         try:
             os.kill(-1, signal.SIGKILL)
@@ -66,22 +66,22 @@ def end_all() -> None:
 
 
 def end(pid: int) -> None:
-    """End one process; it may take a moment to be gone."""
+    """Kill one process; it may take a moment to be gone."""
     _signal(pid, signal.SIGKILL)
 
 
 def pause(pid: int) -> None:
-    """Have a process stand still."""
+    """Stop a process."""
     _signal(pid, signal.SIGSTOP)
 
 
 def resume(pid: int) -> None:
-    """Have it go on."""
+    """Continue a stopped process."""
     _signal(pid, signal.SIGCONT)
 
 
 def reap() -> dict[int, int]:
-    """Bury who has died; their wait statuses by pid."""
+    """Reap dead children, and return their wait statuses by pid."""
     buried: dict[int, int] = {}
     while True:
         try:
@@ -94,7 +94,7 @@ def reap() -> dict[int, int]:
 
 
 def usage_of(pid: int) -> Usage | None:
-    """What a process and its dead children have used; None if it is gone."""
+    """Return what a process and its dead children have used; None if it is gone."""
     try:
         fields = _read(pid, "stat").rpartition(")")[2].split()
         status = _read(pid, "status")
@@ -105,7 +105,7 @@ def usage_of(pid: int) -> Usage | None:
 
 
 class MemoryWatch:
-    """Says when a session's processes hold more memory together than they may.
+    """Checks whether a session's processes together exceed their memory limit.
 
     Pages shared with the forked parent are divided among those who share them; the exact count is
     taken only when a cheap upper bound is over the limit.
@@ -130,7 +130,7 @@ class MemoryWatch:
 
 
 def _shared_with_all() -> int:
-    """A process's part of what all sessions share, which is not its own to answer for."""
+    """Return a process's share of the memory common to all sessions, which does not count."""
     rollup = _read(os.getpid(), "smaps_rollup")
     return max(_kilobytes(rollup, "Pss_Anon:") - _kilobytes(rollup, "Private_Dirty:"), 0)
 
@@ -152,7 +152,7 @@ def _exact(pid: int) -> int:
 
 
 def _kilobytes(text: str, label: str) -> int:
-    """The value of a line like `label 12 kB`, in bytes; 0 if there is none."""
+    """Return the value of a line like `label 12 kB`, in bytes; 0 without such a line."""
     start = text.find(label)
     if start < 0:
         return 0
@@ -164,7 +164,7 @@ def _read(pid: int, name: str) -> str:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process runs, or is dead and ours to bury."""
+    """Whether a process is running, or is dead and ours to reap."""
     try:
         state, parent = _read(pid, "stat").rpartition(")")[2].split()[:2]
     except (OSError, ValueError):
@@ -177,3 +177,33 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except ProcessLookupError:  # it has ended by itself
         return
+
+
+class ChildSignal:
+    """A descriptor that becomes readable when a child has ended. One per process."""
+
+    def __init__(self) -> None:
+        self._readable, writable = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def fileno(self) -> int:
+        """Return the descriptor to poll."""
+        return self._readable
+
+    def clear(self) -> None:
+        """Make it unreadable until the next child ends."""
+        try:
+            while os.read(self._readable, 4096):
+                continue
+        except BlockingIOError:
+            return
+
+
+def restore_signals() -> None:
+    """Handle signals as in a fresh process; for a forked child."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,8 +1,7 @@
 """A session: trusted, one request at a time, runs no user code itself.
 
-Below it run kernels and commands, which are not trusted; above it is the supervisor, whose frames
-it answers. What it says of a run is what it saw: its own clock, its own count, its own walk
-over the files.
+It runs kernels and commands, which are not trusted, and answers the supervisor's frames. Its report
+of a run is what it saw: its own clock, its own count, its own walk over the files.
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ from typing import Any, NoReturn
 from . import processes
 from .frames import BadFrame, Frame, items, unpack_files
 from .home import Home
-from .job import Job, JobOutcome, Output
+from .job import CellSource, CommandSource, Job, JobOutcome, Output, WallsBroken
 from .kernel_link import KernelLink, KernelLost
 from .limits import RunLimits, limits_from
 from .link import LinkClosed, SupervisorLink
-from .sources import CellSource, CommandSource, WallsBroken
+from .processes import ChildSignal
 from .tree import PlainFile, TreeEntry
-from .wake import Wake
 
 HomeMaker = Callable[[RunLimits, str | None], Home]
 
 
 def serve(link: SupervisorLink, make_home: HomeMaker, *, has_own_users: bool) -> NoReturn:
-    """Answer frames until the supervisor leaves, then end everything."""
+    """Answer frames until the supervisor leaves, then kill everything."""
     session = RunnerSession(link, make_home, has_own_users=has_own_users)
     try:
         link.send(Frame("hello", {"pid": os.getpid()}))
@@ -55,40 +53,40 @@ class Response:
 
     @property
     def size(self) -> int:
-        """How many bytes the body has."""
+        """The size of the body in bytes."""
         return len(self.text) + sum(file.size for _, file in self.files)
 
     def body(self) -> Iterator[bytes]:
-        """The body in parts."""
+        """Yield the body in parts."""
         yield self.text
         for _, file in self.files:
             yield from file.chunks()
 
 
 class RunnerSession:
-    """One session's state: its limits, its files and its kernel."""
+    """A session's limits, files and kernel."""
 
     def __init__(self, link: SupervisorLink, make_home: HomeMaker, *, has_own_users: bool) -> None:
         self._link = link
         self._make_home = make_home
         self._has_own_users = has_own_users
-        self._wake = Wake()
+        self._child_signal = ChildSignal()
         self._bound: tuple[RunLimits, Home] | None = None
         self._kernel: KernelLink | None = None
         self._has_lost_state = False
 
     def reap_until_request(self) -> None:
-        """Wait for the supervisor's next word, and bury who dies meanwhile."""
-        watched = [self._link.fileno(), self._wake.fileno()]
+        """Wait for the supervisor's next frame, reaping dead children meanwhile."""
+        watched = [self._link.fileno(), self._child_signal.fileno()]
         while not self._link.has_waiting:
             readable = select.select(watched, [], [])[0]
-            self._wake.clear()
+            self._child_signal.clear()
             processes.reap()
             if self._link.fileno() in readable:
                 return
 
     def answer(self, frame: Frame) -> Response:
-        """Do what a frame asks; the one answer to it."""
+        """Execute a request, and return its one answer."""
         handlers = {
             "bind": self._bind,
             "put": self._put,
@@ -177,12 +175,12 @@ class RunnerSession:
         return self._run(frame, start)
 
     def _start_cell(self, code: bytes, stdout: int, stderr: int) -> CellSource:
-        """Have the kernel run a cell; if there is none that does, a new one."""
+        """Have the kernel run a cell; start a new kernel if there is none."""
         limits, _ = self._place()
         if self._kernel is not None:
             try:
                 started = self._kernel.submit(code, stdout, stderr)
-                return CellSource(self._kernel, self._wake, started)
+                return CellSource(self._kernel, self._child_signal, started)
             except KernelLost:
                 self._drop_kernel()
                 self._has_lost_state = True
@@ -192,13 +190,13 @@ class RunnerSession:
         except KernelLost as error:
             self._drop_kernel()
             raise WallsBroken("The walls around the code could not be built.") from error
-        return CellSource(self._kernel, self._wake, started)
+        return CellSource(self._kernel, self._child_signal, started)
 
     def _shell(self, frame: Frame) -> Response:
         limits, _ = self._place()
 
         def start(stdout: int, stderr: int) -> CommandSource:
-            return CommandSource(frame.body, self._wake, limits, stdout, stderr)
+            return CommandSource(frame.body, self._child_signal, limits, stdout, stderr)
 
         return self._run(frame, start)
 
@@ -235,11 +233,11 @@ class RunnerSession:
         return _result(outcome, outputs, files, about)
 
     def _clean_up(self, source: CellSource | CommandSource) -> None:
-        """End everything but the last good state, which stands still from now on."""
+        """Kill everything but the last good state, which is stopped."""
         kernel = self._kernel
         if kernel is None:
             processes.end_all()
-        elif not source.has_lost_kernel and processes.end_all_but(kernel.kept()):
+        elif not source.has_lost_kernel and processes.end_all_but(kernel.spared()):
             kernel.pause()
         else:
             self._drop_kernel()
@@ -254,7 +252,7 @@ class RunnerSession:
     def _harvest(
         self, limits: RunLimits, home: Home, written: list[TreeEntry]
     ) -> list[tuple[str, PlainFile]]:
-        """The files the run made or changed, so far as they may be taken."""
+        """Return the files the run created or changed, within the limits."""
         room = limits.harvest_bytes
         files: list[tuple[str, PlainFile]] = []
         for entry in written:
@@ -268,7 +266,7 @@ class RunnerSession:
 
 
 def _pipes(limit: int) -> tuple[list[Output], list[int]]:
-    """Two pipes: what we read from, and what the run writes to."""
+    """Create two pipes: the ends we read, and the ends the run writes."""
     outputs: list[Output] = []
     writers: list[int] = []
     for _ in range(2):
@@ -306,12 +304,12 @@ def _listed(files: list[tuple[str, PlainFile]]) -> list[list[Any]]:
 
 
 def _seconds(header: dict[str, Any]) -> float:
-    asked = header.get("seconds")
-    return float(asked) if isinstance(asked, (int, float)) and asked > 0 else 30.0
+    seconds = header.get("seconds")
+    return float(seconds) if isinstance(seconds, (int, float)) and seconds > 0 else 30.0
 
 
 def _kind_of(error: OSError | ValueError) -> str:
-    """Which of deepagents' words for a file that could not be had fits."""
+    """Return deepagents' error code for a file that could not be read."""
     if isinstance(error, FileNotFoundError):
         return "file_not_found"
     if isinstance(error, IsADirectoryError):
@@ -323,6 +321,6 @@ def _kind_of(error: OSError | ValueError) -> str:
 
 
 def ignore_terminal_signals() -> None:
-    """The supervisor ends us, not a key that was pressed in its terminal."""
+    """Ignore signals of the terminal: the supervisor ends us."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""System calls that the standard library does not have, as functions that raise OSError."""
+"""System calls that the standard library lacks, as functions that raise OSError."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _library = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str, *arguments: Any) -> Any:  # Any: ctypes' own types, and what it makes
-    """A function, looked up once and with its types: every call of it writes to less memory."""
+    """Return a C function with its types, cached: each look-up would write to shared memory."""
     found = getattr(_library, name)
     found.argtypes = arguments
     found.restype = ctypes.c_int
@@ -59,7 +59,7 @@ _capset = _function("capset", _POINTER, _POINTER)
 
 
 def read(path: str) -> str:
-    """What a file of the system's says."""
+    """Read a file of the system."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         content = b""
@@ -71,7 +71,7 @@ def read(path: str) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """Say something to a file of the system's."""
+    """Write to a file of the system."""
     number = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(number, text.encode())
@@ -87,12 +87,12 @@ def _check(result: int, what: str) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces that `flags` names for new ones."""
+    """Enter new namespaces of the kinds in `flags`."""
     _check(_unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """Mount something somewhere; the arguments are those of the system call."""
+    """Mount a file system; the arguments are those of the system call."""
     result = _mount(
         source.encode(), target.encode(), kind.encode() or None, flags, data.encode() or None
     )
@@ -100,17 +100,17 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def unmount(target: str, flags: int = MNT_DETACH) -> None:
-    """Take a mount away; who uses it keeps it."""
+    """Remove a mount; processes that use it are not affected."""
     _check(_umount2(target.encode(), flags), f"unmount {target}")
 
 
 def set_dumpable(is_dumpable: bool) -> None:
-    """Whether others of the same user may look into this process."""
+    """Set whether other processes of the user may inspect this one."""
     _check(_prctl(_PR_SET_DUMPABLE, int(is_dumpable), 0, 0, 0), "prctl dumpable")
 
 
 def set_no_new_privileges() -> None:
-    """From now on no program gives this process more rights than it has."""
+    """Forbid that programs give this process more rights than it has."""
     _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl no_new_privs")
 
 
@@ -126,7 +126,7 @@ def drop_capabilities() -> None:
 
 
 def set_filter(program: bytes) -> None:
-    """Judge every system call from now on by a BPF program of `seccomp.py`."""
+    """Filter every system call from now on by a BPF program of `seccomp.py`."""
     fprog = _Program(len(program) // 8, program)
     result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(fprog), 0, 0)
     _check(result, "prctl seccomp")

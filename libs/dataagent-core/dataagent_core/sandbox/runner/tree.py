@@ -1,7 +1,7 @@
 """Files of a session, reached from a directory's descriptor and never through a link.
 
-User code owns these files and may change them while we look: every step opens one name below an
-open directory, with O_NOFOLLOW, so no link leads anywhere, and only regular files are read.
+User code owns these files and may change them meanwhile: every step opens one name below an open
+directory, with O_NOFOLLOW, and only regular files are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OPAQUE = "user.overlay.opaque"
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """A file or what stands for a deleted one. `stamp` differs when the content may."""
+    """A file, or the mark of a deleted one. `stamp` differs when the content may."""
 
     path: str
     kind: str
@@ -30,7 +30,7 @@ class TreeEntry:
 
 
 def walk(root: int) -> Iterator[TreeEntry]:
-    """The files below an open directory; with `deleted` what an overlay's upper layer hides."""
+    """Yield the files below an open directory; with `deleted` also what an overlay hides."""
     yield from _walk(root, "", 0)
 
 
@@ -52,7 +52,7 @@ def _walk(directory: int, prefix: str, depth: int) -> Iterator[TreeEntry]:
 
 
 def stamp_of(root: int, path: str) -> str | None:
-    """The stamp that `walk` gives a plain file; None if there is none."""
+    """Return the stamp that `walk` gives a regular file; None if there is none."""
     try:
         directory = _open_parent(root, path, is_made=False)
     except OSError:
@@ -91,14 +91,14 @@ def _is_opaque(directory: int) -> bool:
 
 
 class PlainFile:
-    """A plain file that is open, and as many of its bytes as it had when it was opened."""
+    """An open regular file, with the size it had when it was opened."""
 
     def __init__(self, number: int, size: int) -> None:
         self._number = number
         self.size = size
 
     def chunks(self) -> Iterator[bytes]:
-        """Exactly `size` bytes: if it was cut meanwhile, zeros for what is missing. Closes it."""
+        """Yield exactly `size` bytes, with zeros if it was cut meanwhile, and close it."""
         rest = self.size
         with os.fdopen(self._number, "rb", buffering=0) as file:
             while rest > 0:
@@ -108,7 +108,7 @@ class PlainFile:
 
 
 def open_plain(root: int, path: str, limit: int) -> PlainFile | None:
-    """A regular file to read; None if it is none, or longer than `limit`.
+    """Open a regular file for reading; None if it is none, or longer than `limit`.
 
     Raises:
         OSError: there is nothing, or a directory on the way cannot be opened, or is a link.
@@ -126,7 +126,7 @@ def open_plain(root: int, path: str, limit: int) -> PlainFile | None:
 
 
 def write(root: int, path: str, content: bytes) -> None:
-    """Put a file there, with the directories it needs.
+    """Write a file, and create its directories.
 
     Raises:
         OSError: there is no room, or something that is no plain file is in its way.
@@ -145,7 +145,7 @@ def write(root: int, path: str, content: bytes) -> None:
 
 
 def remove(root: int, path: str) -> None:
-    """Take a file away.
+    """Remove a file.
 
     Raises:
         OSError: there is none, or a directory on the way cannot be opened, or is a link.
@@ -158,7 +158,7 @@ def remove(root: int, path: str) -> None:
 
 
 def _open_parent(root: int, path: str, *, is_made: bool) -> int:
-    """The directory a relative path is in; the caller closes it."""
+    """Open the directory of a relative path; the caller closes it."""
     *folders, name = path.split("/")
     if not name or any(part in {"", ".", ".."} for part in [*folders, name]):
         raise OSError(errno.EINVAL, "not a path below the workspace")

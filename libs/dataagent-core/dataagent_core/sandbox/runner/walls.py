@@ -1,6 +1,6 @@
-"""What a process takes upon itself before it runs user code, and whether that worked.
+"""What a process applies to itself before it runs user code, and whether that worked.
 
-Fails closed: a process whose walls do not stand ends with `BROKEN` and has run nothing.
+Fails closed: a process whose walls are incomplete exits with `BROKEN` and has run nothing.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FIRST, LATER = 1000, 600
 
 
 def set_rank(rank: int) -> None:
-    """Say when it is this process's turn."""
+    """Set how early the system kills this process when memory runs out."""
     system.write("/proc/self/oom_score_adj", str(rank))
 
 
 def prepare() -> None:
-    """Do now what every process would else do again; where it fails, each of them will."""
+    """Compute once what every process would compute again; on failure each one does."""
     with suppress(seccomp.UnknownArchitecture):
         _filter()
 
@@ -38,13 +38,13 @@ def _filter() -> bytes:
     return seccomp.build(os.uname().machine)
 
 
-def build_or_exit(limits: RunLimits, kept: set[int]) -> None:
-    """Give up everything that user code must not have; end the process if that fails.
+def build_or_exit(limits: RunLimits, open_files: set[int]) -> None:
+    """Give up everything that user code must not have; exit if that fails.
 
-    Of the open files those in `kept` stay open, and 0, 1, 2.
+    Of the open files those in `open_files` stay open, and 0, 1, 2.
     """
     try:
-        _close_others(kept)
+        _close_others(open_files)
         _set_limits(limits)
         system.set_dumpable(True)  # else the next file is not ours, and the watch sees nothing
         set_rank(FIRST)
@@ -58,9 +58,9 @@ def build_or_exit(limits: RunLimits, kept: set[int]) -> None:
         os._exit(BROKEN)
 
 
-def _close_others(kept: set[int]) -> None:
+def _close_others(open_files: set[int]) -> None:
     start = 3
-    for number in sorted(kept):
+    for number in sorted(open_files):
         os.closerange(start, number)
         start = number + 1
     os.closerange(start, 65536)
@@ -84,18 +84,18 @@ def _set_limits(limits: RunLimits) -> None:
 
 
 def _data_bytes() -> int:
-    """How much this process has mapped already: the limit counts from there."""
+    """Return how much this process has mapped already: the limit counts from there."""
     return int(_status()["VmData"].split()[0]) * 1024
 
 
 def _filters() -> int | None:
-    """How many filters of system calls there are, a container's too; None before Linux 5.9."""
+    """Return the number of seccomp filters, a container's included; None before Linux 5.9."""
     count = _status().get("Seccomp_filters")
     return None if count is None else int(count)
 
 
 def _verify(filters: int | None) -> None:
-    """Look whether everything was given up, and one filter more is there than before."""
+    """Verify that everything was given up, and that there is one filter more than before."""
     status = _status()
     wanted = {"CapEff": 0, "CapPrm": 0, "CapInh": 0, "CapBnd": 0, "CapAmb": 0}
     held = {name: int(status[name], 16) for name in wanted}

@@ -1,1 +1,1 @@
-"""What Alembic runs: its environment and, in `versions/`, the steps."""
+"""Alembic's environment and, in `versions/`, the migrations."""

@@ -1,7 +1,7 @@
-"""What Alembic runs: our migrations over a connection it is given.
+"""Alembic's environment: runs the migrations over a connection.
 
 `storage/migrate.py` passes the connection at start-up. The `alembic` command (`infra/alembic.ini`)
-passes none; the database is then the one the settings name.
+passes none; the database is then the one in the settings.
 """
 
 from __future__ import annotations

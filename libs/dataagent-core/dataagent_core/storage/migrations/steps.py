@@ -1,7 +1,7 @@
-"""What migrations are written with.
+"""The operations that migrations use.
 
-MySQL commits after each statement of this kind, so a migration cut short there leaves some tables
-behind: each step looks first and the second try goes on from there.
+MySQL commits after each such statement, so an interrupted migration leaves some tables behind: each
+operation checks first, and a second attempt continues from there.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from sqlalchemy.dialects import mysql
 
 
 def id_type(length: int = 64) -> Any:
-    """An id, compared byte by byte on every database."""
+    """Return the type of an id, compared byte by byte on every database."""
     binary = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
     return sa.String(length).with_variant(binary, "mysql", "mariadb")
 
 
 def long_text() -> Any:
-    """Text without a bound."""
+    """Return the type of unbounded text."""
     return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 
 
 def time_type() -> Any:
-    """A UTC time with milliseconds."""
+    """Return the type of a UTC time with milliseconds."""
     return sa.DateTime().with_variant(mysql.DATETIME(fsp=3), "mysql", "mariadb")
 
 
 def create_table(name: str, *parts: Any, **options: Any) -> None:
-    """Create a table unless it is there."""
+    """Create a table unless it exists."""
     options |= {
         "if_not_exists": True,
         "mysql_engine": "InnoDB",
@@ -41,7 +41,7 @@ def create_table(name: str, *parts: Any, **options: Any) -> None:
 
 
 def create_index(table: str, *columns: str) -> None:
-    """Create an index, named after its columns, unless it is there."""
+    """Create an index, named after its columns, unless it exists."""
     name = f"ix_{table}_{'_'.join(columns)}"
     known = {index["name"] for index in sa.inspect(op.get_bind()).get_indexes(table)}
     if name not in known:
@@ -49,14 +49,14 @@ def create_index(table: str, *columns: str) -> None:
 
 
 def belongs_to(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
-    """A foreign key whose rows go with their parent."""
+    """Return a foreign key whose rows are deleted with their parent."""
     return sa.ForeignKeyConstraint(
         [column], [f"{parent}.{column}"], name=f"fk_{table}_{column}", ondelete="CASCADE"
     )
 
 
 def add_column(table: str, column: sa.Column[Any]) -> None:
-    """Add a column unless it is there."""
+    """Add a column unless it exists."""
     if column.name not in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
         op.add_column(table, column)
 

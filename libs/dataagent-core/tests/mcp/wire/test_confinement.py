@@ -264,7 +264,7 @@ async def test_without_control_groups_each_process_has_its_limits(
     assert await call(connection, "look", code="os.nice(0)") == "10"
 
 
-def test_a_home_is_one_principals_and_kept_unless_it_is_a_sessions(
+def test_a_home_is_one_principals_and_persists_unless_it_is_a_sessions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wall = Confinement(tmp_path / "mcp", hidden=[tmp_path])

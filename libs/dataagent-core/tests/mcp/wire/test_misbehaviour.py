@@ -214,7 +214,7 @@ HUGE = b"x" * 400_000
         + b"\n",
     ],
 )
-async def test_over_events_a_huge_answer_is_told_from_the_others(event: bytes, keep: Keep) -> None:
+async def test_over_sse_a_huge_result_fails_its_own_call(event: bytes, keep: Keep) -> None:
     """F7: wherever the server puts the id; the library's own transport would end the session."""
     server, _ = sse_server("/mcp", event)
     async with server:

@@ -39,7 +39,7 @@ async def test_a_process_sees_its_own_variables_and_none_of_ours(
     assert seen["MINE"] == "yes"
 
 
-async def test_what_a_process_writes_to_stderr_is_kept_and_not_logged(
+async def test_stderr_is_stored_and_not_logged(
     keep: Keep, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """F14: the newest of it, bounded."""
@@ -110,7 +110,7 @@ time.sleep(600)
     assert not alive(int(started.read_text().removesuffix(";")))
 
 
-async def test_children_of_a_server_that_crashed_are_taken_away(keep: Keep) -> None:
+async def test_children_of_a_crashed_server_are_killed(keep: Keep) -> None:
     connection = await keep(process_spec()).ready()
     server = int(await call(connection, "pid"))
     child = int(await call(connection, "spawn", mark="orphan"))
@@ -168,7 +168,7 @@ async def test_the_kill_of_our_process_leaves_no_descendant_alive(tmp_path: Path
     await until(lambda: not any(alive(pid) for pid in pids))
 
 
-async def test_what_a_crash_of_the_launcher_left_behind_is_swept_at_the_next_start() -> None:
+async def test_orphans_of_a_crashed_launcher_are_killed_at_the_next_start() -> None:
     kill_orphans()  # what others left on this machine
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -211,7 +211,7 @@ def test_whatever_a_process_says_of_its_owner_the_sweep_goes_on(mark: bytes) -> 
 
 
 @pytest.mark.slow
-async def test_a_process_that_talks_nonsense_harms_nobody(keep: Keep) -> None:
+async def test_a_process_that_writes_nonsense_does_no_harm(keep: Keep) -> None:
     """Lines that are no message are passed over; the session goes on."""
     code = "import runpy, sys; print('starting up...'); print('{\"a\": 1}', flush=True)\n"
     code += "sys.argv = ['x', 'stdio', 'modern']\n"

@@ -1,4 +1,4 @@
-"""Where a session may go, through what, and with whose headers."""
+"""Which hosts a session reaches, through which proxy, with whose headers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def reason_of(spec: ServerSpec, hosts: HostPolicy) -> str:
 
 
 @pytest.mark.parametrize("transport", ["streamable_http", "sse", "auto"])
-async def test_what_is_not_open_is_never_dialled(transport: str) -> None:
+async def test_an_address_that_is_not_allowed_is_never_dialled(transport: str) -> None:
     """By address, by name, and by a name that looked good when it was registered."""
     async with RawServer() as server:
         by_address = raw_spec(server, transport=transport)
@@ -64,7 +64,7 @@ async def test_what_is_not_open_is_never_dialled(transport: str) -> None:
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None:
-    """A name nobody else knows leads where the check said; its second answer leads nowhere."""
+    """A name leads where the check resolved it; a second answer leads nowhere."""
     async with RawServer() as server:
         names = Names("127.0.0.1", "127.0.0.1", "127.0.0.1", "169.254.169.254")
         hosts = HostPolicy([f"inside.test:{server.port}"], lookup=names)
@@ -81,7 +81,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None
 
 
 @requirement("M1.1")
-async def test_a_proxy_is_used_if_there_is_one_and_may_be_reached(keep: Keep) -> None:
+async def test_a_proxy_is_used_if_it_is_set_and_allowed(keep: Keep) -> None:
     """The request goes to the proxy, with the server's whole address and the proxy's own login."""
     async with RawServer() as proxy:
         url = f"http://user:word@127.0.0.1:{proxy.port}"

@@ -51,7 +51,9 @@ async def test_nothing_of_a_session_is_logged(steady: Party, keep: Keep, log: io
     assert not any(canary in repr(connection.spec) for canary in ALL)
 
 
-async def test_nothing_of_a_broken_session_is_logged_or_told(keep: Keep, log: io.StringIO) -> None:
+async def test_nothing_of_a_broken_session_is_logged_or_reported(
+    keep: Keep, log: io.StringIO
+) -> None:
     """F13: the library logs what it cannot parse and URLs with their queries; we do not."""
     async with RawServer() as server:
         spec = raw_spec(

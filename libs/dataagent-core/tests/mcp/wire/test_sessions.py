@@ -56,13 +56,13 @@ async def test_a_question_in_the_middle_of_a_call_reaches_its_caller(
     assert "colour" in question.schema["properties"]
 
 
-async def test_a_question_nobody_can_answer_is_declined(steady: Party, keep: Keep) -> None:
+async def test_a_question_without_a_caller_is_declined(steady: Party, keep: Keep) -> None:
     connection = await keep(steady.spec()).ready()
     result = await connection.call("colour", {}, timeout_seconds=WAIT_SECONDS)
     assert text_of(result) == "decline None"
 
 
-async def test_new_tools_are_seen_without_being_asked_for(steady: Party, keep: Keep) -> None:
+async def test_new_tools_are_listed_after_a_notification(steady: Party, keep: Keep) -> None:
     """F6: the owner refreshes, and the catalogue hears of it before callers see it."""
     kept = keep(steady.spec())
     connection = await kept.ready()

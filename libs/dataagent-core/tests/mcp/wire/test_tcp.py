@@ -1,4 +1,4 @@
-"""One TCP connection, by itself: what is waited for, and what ends it."""
+"""One TCP connection: its timeouts, its end and its back-pressure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MUCH = 32 * 1024 * 1024
 
 @asynccontextmanager
 async def to(serve: Serve) -> AsyncGenerator[TcpStream]:
-    """A connection to somebody."""
+    """A connection to a peer."""
     async with peer(serve) as port:
         stream = await open_tcp_stream("127.0.0.1", port, 5, ())
         try:
@@ -35,14 +35,14 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await asyncio.Event().wait()
 
 
-async def test_nobody_there_is_an_error() -> None:
+async def test_a_refused_connection_is_an_error() -> None:
     async with peer(silent) as port:
         pass
     with pytest.raises(httpcore2.ConnectError):
         await open_tcp_stream("127.0.0.1", port, 5, ())
 
 
-async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_long() -> None:
+async def test_a_silent_peer_times_out_reads_and_writes() -> None:
     async with to(silent) as stream:
         with pytest.raises(httpcore2.ReadTimeout):
             await stream.read(100, timeout=0.05)
@@ -50,8 +50,8 @@ async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_l
             await stream.write(b"x" * MUCH, timeout=0.05)
 
 
-async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
-    """So that an idle connection is not taken for a request that nobody would answer."""
+async def test_a_closed_connection_is_noticed_before_a_read() -> None:
+    """So that an idle connection is not reused for a request."""
     goes = asyncio.Event()
 
     async def leave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,13 +63,13 @@ async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
         goes.set()
         await until(lambda: stream.get_extra_info("is_readable"))
         assert await stream.read(100, timeout=WAIT_SECONDS) == b""
-        # no door tells
+        # no public attribute says so
         await until(lambda: stream._protocol.is_over)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(httpcore2.WriteError):
             await stream.write(b"x", timeout=WAIT_SECONDS)
 
 
-async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
+async def test_a_broken_connection_is_a_read_error() -> None:
     async def break_off(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         socket = writer.get_extra_info("socket")
         socket.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))  # a reset instead of a goodbye
@@ -80,7 +80,7 @@ async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
             await stream.read(100, timeout=WAIT_SECONDS)
 
 
-async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
+async def test_unread_data_waits_at_the_peer_and_arrives_whole() -> None:
     sent = asyncio.Event()
 
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -89,7 +89,7 @@ async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
         sent.set()
 
     async with to(flood) as stream:
-        # no door tells
+        # no public attribute says so
         await until(lambda: stream._protocol._is_paused)  # pyright: ignore[reportPrivateUsage]
         assert not sent.is_set()
         size = 0

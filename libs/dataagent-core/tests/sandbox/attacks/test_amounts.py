@@ -166,7 +166,7 @@ BOMB = (
 
 @pytest.mark.slow
 @requirement("S10.3")
-async def test_a_fork_bomb_ends_with_its_time_and_leaves_nobody(ground: Ground) -> None:
+async def test_a_fork_bomb_ends_at_its_deadline_and_leaves_no_process(ground: Ground) -> None:
     """A machine under load may have to end the sandbox with it; nothing of it lives either way."""
     session, name = await ground.session(), mark()
     try:

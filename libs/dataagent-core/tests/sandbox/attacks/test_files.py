@@ -122,7 +122,7 @@ tell(left=True)
 
 
 @requirement("R33.4", "S10.3")
-async def test_a_file_that_turns_into_a_link_while_it_is_taken_gives_nothing_away(
+async def test_a_file_replaced_by_a_link_while_it_is_read_reveals_nothing(
     ground: Ground,
 ) -> None:
     session, name = await ground.session(), mark()
@@ -152,7 +152,7 @@ tell(planted=len(planted))
 
 
 @requirement("R32.1", "S10.3")
-async def test_what_one_user_plants_is_not_there_for_another(ground: Ground) -> None:
+async def test_one_users_files_are_invisible_to_another(ground: Ground) -> None:
     mallory, alice = await ground.session(), await ground.session("alice")
     assert (await attack(mallory, PLANT))["planted"] > 0
     look = (
