@@ -1,7 +1,4 @@
-"""Who looks on while a process works: the audit log, the metrics, the traces.
-
-Opened with the core and closed after everything that reports to them.
-"""
+"""The audit log, metrics and traces of a process, opened first and closed last."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, o
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """They look on and change nothing."""
+    """The observers, open."""
 
     audit: AuditLog
     metrics: Metrics
@@ -30,29 +27,29 @@ class Observers:
 
     @property
     def query_watch(self) -> QueryObserver:
-        """What statements on data sources are wrapped in."""
+        """The observer of statements on data sources."""
         return QueryObserver(self.audit, self.metrics, self.traces)
 
     @property
     def code_watch(self) -> CodeObserver:
-        """What is told of code in sandboxes."""
+        """The observer of code in sandboxes."""
         return CodeObserver(self.audit, self.metrics, self.traces)
 
     @property
     def around_tools(self) -> list[Middleware]:
-        """What tool calls that were approved are wrapped in."""
+        """The middleware around approved tool calls."""
         followed: list[Middleware] = [McpCallTracing()] if self.traces.has_langsmith else []
         return [AuditMiddleware(self.audit, self.metrics), *followed]
 
     def tool_denied(self, request: ToolCallRequest) -> None:
-        """Hear of a tool call that was refused before it could run."""
+        """Record a tool call that was refused."""
         AuditMiddleware(self.audit, self.metrics).denied(request)
         if self.traces.is_on:
             TracingMiddleware(self.traces).denied(request)
 
     @property
     def around_calls(self) -> list[Middleware]:
-        """What all model and tool calls are wrapped in: nothing unless somebody traces."""
+        """The middleware around all model and tool calls: none unless tracing is on."""
         return [TracingMiddleware(self.traces)] if self.traces.is_on else []
 
 

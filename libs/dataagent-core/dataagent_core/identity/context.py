@@ -1,12 +1,8 @@
-"""For whom a graph runs: what tools, backends and middleware read at call time.
+"""`RunContext`: the user, workspace and rules of a run, read by tools and middleware.
 
-One compiled graph serves all users. It learns whose workspace, memory and rules apply from the
-`RunContext` that the engine passes with each run (`context=` of LangGraph), never from a closure.
-
-What a caller says a run may do with its tools: beside what its agent has, never beyond it.
-
-Kept with the run (`RunOptions.rules` in `runs/types.py`), read from its `RunContext` wherever it
-goes on. Above: `middleware/tool_policy.py` and the approvals, which hold runs to them.
+One compiled graph serves all users. It gets the `RunContext` with each run (`context=` of
+LangGraph), never from a closure. `RunRules` are a caller's limits on a run's tools, within what its
+agent has; they are stored with the run (`RunOptions.rules` in `runs/types.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.identity.budgets import RunBudget
 
 PLANNED = "plan mode: say what you would do; nothing was changed."
-"""What an agent is told of a call that plan mode does not let through."""
+"""The result of a call that plan mode refuses, for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +28,12 @@ class RunRules:
     deny: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> RunRules:
-        """The rules among what is kept with a run."""
+    def of(cls, stored: Mapping[str, Any]) -> RunRules:
+        """The rules stored with a run."""
         return cls(
-            is_plan=bool(kept.get("is_plan")),
-            allow=tuple(kept.get("allow") or ()),
-            deny=tuple(kept.get("deny") or ()),
+            is_plan=bool(stored.get("is_plan")),
+            allow=tuple(stored.get("allow") or ()),
+            deny=tuple(stored.get("deny") or ()),
         )
 
     @property
@@ -50,7 +46,7 @@ class RunRules:
         return matches(tool_name, self.deny)
 
     def allows(self, tool_name: str) -> bool:
-        """Whether a tool runs without anyone being asked."""
+        """Whether a tool runs without approval."""
         return matches(tool_name, self.allow)
 
 

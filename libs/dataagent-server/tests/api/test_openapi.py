@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from dataagent_server.api.openapi import example_of
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
-from dataagent_server.models import chat, sessions
+from dataagent_server.models import chat, fields, sessions
 from tests.requirements import requirement
 
 Json = dict[str, Any]
