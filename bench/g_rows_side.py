@@ -198,19 +198,11 @@ class Side:
             seconds = time.perf_counter() - started
         if self._last is not None:
             await data.service.artifacts.delete(self._last.artifact.artifact_id, owner="bench")
-<<<<<<< HEAD:bench/g_rows_side.py
         self._last = executed
         message = preview_text(preview(executed.result, max_bytes=3_000))
         return {
             "seconds": seconds,
             "row_count": executed.result.row_count,
-=======
-        self._last = answered
-        message = preview_text(preview(answered.result, max_bytes=3_000))
-        return {
-            "seconds": seconds,
-            "row_count": answered.result.row_count,
->>>>>>> data:bench/rows_side.py
             "message_bytes": len(message.encode()),
             "growth_kb": peak() / 1024,
         }
@@ -264,13 +256,8 @@ class Side:
         while not is_gone:
             is_gone = not await asyncio.to_thread(self._is_running)
         seconds = time.perf_counter() - started
-<<<<<<< HEAD:bench/g_rows_side.py
         again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", context)
         if again.result.row_count != 1:
-=======
-        again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", asked)
-        if again.result.row_count != 1:
->>>>>>> data:bench/rows_side.py
             raise RuntimeError("the source is not usable after a cancel")
         return {"milliseconds": seconds * 1000, "ours": ended * 1000}
 

@@ -137,7 +137,7 @@ async def not_ready_without_workers(many: Topology) -> None:
             "database": "ok",
             "disk": "ok",
             "migrations": "ok",
-            "workers": "none is alive",
+            "workers": "none is running",
         }
         status, run = await many.web[1].post(f"/runs/{accepted['run_id']}/cancel")
         assert (status, run["status"]) == (200, "cancelled")

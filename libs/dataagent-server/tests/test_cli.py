@@ -178,7 +178,7 @@ def test_audit_verify_names_the_first_bad_row_and_exits_with_1(
     for name in ("dora", "vera", "nora"):
         shell("user", "add", name, "--no-password")
     code, said = shell("audit", "verify")
-    assert (code, said.startswith("whole: 3 rows")) == (0, True)
+    assert (code, said.startswith("intact: 3 rows")) == (0, True)
     change = update(audit_log).where(audit_log.c.position == 2).values(outcome="denied")
     tampered(tmp_path / "home", lambda connection: connection.execute(change))
     code, said = shell("audit", "verify")

@@ -1,8 +1,7 @@
-"""What every program needs, looked at one by one: the data directory, the database, the sandbox.
+"""Checks that every program needs: the data directory, the database, the sandbox.
 
-A check is a function that gives a `Diagnostic`; one that fails in a way nobody thought of is a
-finding too. Nothing is started, and nothing changed but for making and closing the data directory,
-as a start would. Above: the two doctors, which add what only they need.
+A check returns a `Diagnostic`; an unexpected failure of one is a finding too. Nothing is started or
+changed, except that the data directory is created and closed to other users, as at a start.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SECONDS = 10.0
 _MIN_FREE_BYTES = 1024**3
 _HINTS = {
     "database": "start it, and see that DATAAGENT_DATABASE_URL points to it.",
-    "tables": "see what is said of the database.",
+    "tables": "see the finding about the database.",
     "redis": "start it, and see that DATAAGENT_REDIS_URL points to it.",
     "model": "set DATAAGENT_MODEL and the provider's key, or leave both for the offline model.",
 }
@@ -35,7 +34,7 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What was looked at and how it is."""
+    """The result of a check."""
 
     level: Level
     what: str
@@ -49,7 +48,7 @@ Check = Callable[[S], Diagnostic | Awaitable[Diagnostic]]
 async def run_checks(
     settings: S, checks: Mapping[str, Check[S]], *, seconds: float = _SECONDS
 ) -> list[Diagnostic]:
-    """Look at everything, one after another; no secret of the settings is in what is found.
+    """Run all checks, one after another; the findings contain no secret of the settings.
 
     A check that takes longer than so many seconds has failed.
     """
@@ -79,7 +78,7 @@ async def _run_check(what: str, check: Check[S], settings: S, seconds: float) ->
 
 
 def data_directory(settings: Settings) -> Diagnostic:
-    """It is there, its owner's alone, and has room."""
+    """It exists, only its owner can read it, and it has free space."""
     what, path = "data directory", settings.home_dir
     was_open = path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
     try:
@@ -96,7 +95,7 @@ def data_directory(settings: Settings) -> Diagnostic:
         return Diagnostic("warn", what, f"{path} was open to other users; now it is not", hint)
     free = shutil.disk_usage(path).free
     if free < _MIN_FREE_BYTES:
-        hint = "results, uploads and the database go there; make room."
+        hint = "results, uploads and the database are stored there; free some space."
         return Diagnostic("warn", what, f"{path} has {free // 1024**2} MiB left", hint)
     return Diagnostic("ok", what, str(path))
 

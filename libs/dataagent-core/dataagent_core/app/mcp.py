@@ -1,8 +1,4 @@
-"""Opens the MCP hub with the core, and tells it what it cannot know by itself.
-
-Above: `assembly.py`. Below: `mcp/`, `agents/` (what agents are bound to), `identity/` (whose tenant
-has MCP on), `bus.py` (other processes).
-"""
+"""Opens the MCP hub with the core: its stores, limits, confinement, and the agents' bindings."""
 
 from __future__ import annotations
 
@@ -43,13 +39,13 @@ MCP_TOPIC = "mcp"
 
 
 class AgentBindings:
-    """What agents may use of MCP, once it is known which there are."""
+    """The MCP tools of each agent, once the registry is open."""
 
     def __init__(self) -> None:
         self._registry: AgentRegistry | None = None
 
     def set_registry(self, registry: AgentRegistry) -> None:
-        """These are the agents."""
+        """Look agents up here."""
         self._registry = registry
 
     def __call__(self, agent_id: str) -> Binding | None:
@@ -64,7 +60,7 @@ class AgentBindings:
 
 
 class McpComponent:
-    """The hub before it is open: agents are made with it, and it works for them."""
+    """The hub, created before the agents that use it and opened after them."""
 
     def __init__(
         self,
@@ -79,9 +75,9 @@ class McpComponent:
         self._tenancy = tenancy
         self._bindings = AgentBindings()
         self._hosts = HostPolicy(settings.allow_private_hosts)
-        self._wall = _confinement(settings)
+        self._confinement = _confinement(settings)
         self.hub = McpHub(
-            _kept(settings, database),
+            _stores(settings, database),
             ServerPolicy(
                 self._hosts,
                 stdio=settings.mcp_programs,
@@ -90,7 +86,7 @@ class McpComponent:
             self._hosts,
             binding_of=self._bindings,
             has_feature=self._has_feature,
-            limits=_limits(settings, self._wall),
+            limits=_limits(settings, self._confinement),
             rules=HubRules(
                 is_executing=is_executing,
                 wait_seconds=settings.mcp_wait,
@@ -100,15 +96,15 @@ class McpComponent:
         )
 
     async def open(self, registry: AgentRegistry, bus: Bus, stack: AsyncExitStack) -> None:
-        """Begin to work for these agents; the stack ends it.
+        """Start the hub for these agents; the stack closes it.
 
         Raises:
             StorageUnavailable: the database does not answer.
         """
         self._bindings.set_registry(registry)
         stack.callback(self._hosts.close)
-        if self._wall is not None:
-            stack.push_async_callback(asyncio.to_thread, self._wall.close)
+        if self._confinement is not None:
+            stack.push_async_callback(asyncio.to_thread, self._confinement.close)
         stack.push_async_callback(self.hub.aclose)
         await self.hub.open(await asyncio.to_thread(self._defaults))
         if bus.is_shared:
@@ -116,7 +112,7 @@ class McpComponent:
             bus.subscribe(MCP_TOPIC, self.hub.on_peer_message)
 
     def _defaults(self) -> tuple[ServerSpec, ...]:
-        """The servers of the file that the settings name; what is wrong with it is logged."""
+        """The servers of `mcp_config`; problems in the file are logged."""
         path = self._settings.mcp_config_path
         if path is None:
             return ()
@@ -131,8 +127,7 @@ class McpComponent:
         return tenant is None or tenant.has("mcp")
 
 
-def _kept(settings: Settings, database: Database) -> McpStores:
-    """What is in the database."""
+def _stores(settings: Settings, database: Database) -> McpStores:
     servers = ServerStore(database, secret_key=settings.secret_key)
     return McpStores(
         servers,
@@ -155,7 +150,7 @@ def _limits(settings: Settings, wall: Confinement | None) -> PoolLimits:
 
 
 def _confinement(settings: Settings) -> Confinement | None:
-    """The wall around programs; where people may start any, they are their own and have none."""
+    """The confinement of programs; None where users may start any program."""
     if settings.mcp_programs == "any":
         return None
     limits = SandboxLimits(

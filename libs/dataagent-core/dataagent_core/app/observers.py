@@ -1,7 +1,4 @@
-"""Who looks on while a process works: the audit log, the metrics, the traces.
-
-Opened with the core and closed after everything that reports to them.
-"""
+"""The audit log, metrics and traces of a process, opened first and closed last."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, o
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """They look on and change nothing."""
+    """The observers, open."""
 
     audit: AuditLog
     metrics: Metrics
@@ -28,12 +25,12 @@ class Observers:
 
     @property
     def query_watch(self) -> QueryObserver:
-        """What statements on data sources are wrapped in."""
+        """The observer of statements on data sources."""
         return QueryObserver(self.audit, self.metrics, self.traces)
 
     @property
     def code_watch(self) -> CodeObserver:
-        """What is told of code in sandboxes."""
+        """The observer of code in sandboxes."""
         return CodeObserver(self.audit, self.metrics, self.traces)
 
     @property

@@ -1,16 +1,11 @@
-"""The audit log: what everyone reports to, and what administrators read and check.
+"""The audit log: records of what was done, for administrators to read and verify.
 
 `record` returns when the row is in the database: logins and what administrators do. `note` returns
-at once and costs its caller no hop: tool calls, statements, decisions of a turn. Notes are written
-together within half a second, and at the end. Neither ever fails its caller: what cannot be written
-now is tried again, and what is lost is logged and counted. Above: every room that reports. Below:
-`record_details.py` (what is kept of it), `store.py`.
+at once: tool calls, statements, decisions of a turn; notes are written together within half a
+second. Neither fails its caller: a failed write is retried, a lost record is logged and counted.
 
-The audit log's rows in the database: appended in order, read, never changed.
-
-Positions are 1, 2, 3 … without a gap, whichever process writes: appending takes the lock of the
-head's row (the whole database, on SQLite), reads it, writes the rows after it and moves it, in one
-transaction. Above: `log.py`. Below: `storage/`.
+Positions are 1, 2, 3 … without a gap across processes: appending locks the head's row (on SQLite
+the whole database), reads it, writes the rows after it and moves it, in one transaction.
 """
 
 from __future__ import annotations
@@ -105,7 +100,7 @@ def _append(connection: Connection, records: Sequence[AuditRecord]) -> int:
     head = _head(connection.execute(_LOCKED_HEAD).first())
     if head is None:
         head = _first_head(connection)
-    # a row that somebody else put after the end must not keep us from writing
+    # a row inserted after the end by other means must not block writing
     last = connection.execute(_LAST).scalar() or 0
     rows = chain_records(head, max(head.position, last) + 1, records)
     connection.execute(insert(audit_log), [_values(row) for row in rows])
@@ -231,7 +226,7 @@ class AuditLog:
         flush_seconds: float = _FLUSH_SECONDS,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
-        """`on_lost` is told how many records could not be kept."""
+        """`on_lost` is called with the number of records that could not be stored."""
         self._store = AuditStore(database)
         self._scrubber = scrubber or Scrubber()
         self._on_lost = on_lost
@@ -273,7 +268,7 @@ class AuditLog:
         details: Details | None = None,
         **who: Unpack[AuditContext],
     ) -> None:
-        """Keep what happened, and return when it is kept; `who` as in `note`.
+        """Store a record and return when it is stored; `who` as in `note`.
 
         If the database does not answer, it waits with the notes.
         """

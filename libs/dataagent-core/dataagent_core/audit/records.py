@@ -1,17 +1,11 @@
-"""The chain of hashes, and how a break in it is found. Pure.
+"""Audit records and the chain of hashes over them.
 
 A row's hash is `sha256(previous_hash + canonical JSON of the row)`, and the row holds its position,
-so no row can be changed, taken out, put in or moved without the hashes after it saying so. Whoever
-can write to the database could make the whole chain anew: the head that `verify` reports is what to
-note down elsewhere against that.
-
-The nouns of the audit log. Plain data.
-
-What somebody reports → a record fit to be kept. Pure.
-
-Text is cut to its column, made storable and scrubbed; details become canonical JSON of a bounded
-size. Long values are cut before they are searched for secrets, with room to spare, so that a huge
-argument costs no more than a small one and no half of a secret stays at the cut.
+so no row can be changed, removed, inserted or moved without a mismatch in the hashes after it. With
+write access to the database the whole chain could be made anew; against that, store the head that
+`verify` reports elsewhere. A record's text is cut to its column, made storable and scrubbed of
+secrets; long values are cut before they are searched, with a margin so that no half of a secret
+stays at the cut.
 """
 
 from __future__ import annotations
@@ -34,7 +28,7 @@ AuditOutcome = Literal["success", "denied", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """Something that happened, fit to be kept: scrubbed, and no longer than its columns."""
+    """A record to store: scrubbed, and no longer than its columns."""
 
     at: datetime
     action: str  # login, create_user, tool.call, sql.query, approval.decide, …
@@ -61,7 +55,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which rows somebody wants to see. None: whichever."""
+    """Which rows to read; None matches any value."""
 
     user_id: str | None = None
     action: str | None = None
@@ -213,7 +207,7 @@ def _end_problem(last: Head, head: Head | None) -> tuple[int, str] | None:
 
 
 def moment(at: datetime | None = None) -> datetime:
-    """A time as it can be kept: UTC, whole milliseconds."""
+    """A time as stored: UTC, whole milliseconds."""
     at = (at or datetime.now(UTC)).astimezone(UTC)
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 

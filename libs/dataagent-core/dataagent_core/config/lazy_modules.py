@@ -1,14 +1,9 @@
-"""What the agent's libraries load along and no agent of ours uses: loaded when somebody does.
+"""Defers the import of libraries until their first use, to start programs quickly.
 
-LangSmith's types of its web interface and LangGraph's client of remote servers are a quarter of
-what it takes to load deepagents. There is no switch for it, so empty modules stand in their place.
-The first thing that is taken from one runs the module's own code: whoever needs it notices nothing.
-A test notices if one of the names goes. Above: a program's start, before it loads the engine.
-
-A library that is loaded when it is first used, and not when a module that may use it is.
-
-A question that touches no data needs neither Arrow nor DuckDB, and they take as long to load as
-the agent itself. Write the real import for the type checker beside it (see `data/arrow.py`).
+`LazyModule` stands for a library in our own modules (see `data/arrow.py`). `install_lazy_modules`
+does the same for modules that deepagents imports and our agents do not use (LangSmith's web types,
+LangGraph's client of remote servers), which take a quarter of its import time: the first attribute
+access loads the real module. A test fails if one of the names goes.
 """
 
 from __future__ import annotations

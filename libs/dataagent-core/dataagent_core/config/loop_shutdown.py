@@ -1,9 +1,7 @@
-"""Closes connections with the event loop they belong to, for programs that simply end.
+"""Closes connections with their event loop, for scripts that simply end.
 
-A server closes what it opens. A script that ran `asyncio.run(main())` is done, and the library
-behind its connections would complain that nobody closed them. A loop closes the generators that
-were begun on it before it ends (`loop.shutdown_asyncgens`, which `asyncio.run` calls); so one waits
-for that.
+After `asyncio.run(main())` nothing closes what a script left open. A loop closes the async
+generators begun on it before it ends (`loop.shutdown_asyncgens`), so a generator waits for that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The data directory belongs to one user of the machine: no other may read what is in it.
-
-Writes files that only their owner may read, whole or not at all.
-"""
+"""Files and directories that only their owner can read."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from dataagent_core.errors import Misconfigured
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put a text in the place of a file; until that is done, the old one is there.
+    """Replace a file's text atomically.
 
     Raises:
         OSError: it cannot be written.
@@ -73,7 +70,7 @@ def create_private_home(home: Path) -> Path:
 
 
 def restrict_to_owner(file: Path) -> None:
-    """Take the rights of other users off a file that is there, if it is ours."""
+    """Remove other users' rights from a file, if it is ours."""
     with suppress(OSError):
         mode = stat.S_IMODE(file.lstat().st_mode)
         if mode & _OTHERS:

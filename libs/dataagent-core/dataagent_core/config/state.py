@@ -1,4 +1,4 @@
-"""State of one conversation in a client that keeps it itself (the terminal)."""
+"""State of one conversation in a client that stores it itself (the terminal)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How much a run, and a user in a day, may use: tokens, tool calls, SQL and wall seconds.
+"""Budgets of a run, and of a user per day: tokens, tool calls, SQL and wall seconds.
 
-A run's budget travels in its `RunContext`, so the agent, its sub-agents and their tools share it.
-Tokens are reserved before a model is called and corrected after; a tool call is taken before it
-runs. The first thing refused exhausts the budget, and the run ends with what there is
-(`middleware/limits.py`). A day's budget counts what is written, what ended here and what runs here;
-what runs in another process at this moment counts there once it has ended. Below: `usage.py`.
+A run's budget is in its `RunContext`, shared by the agent, its sub-agents and their tools. Tokens
+are reserved before a model call and corrected after it; a tool call is counted before it runs. The
+first refusal exhausts the budget, and the run ends (`middleware/limits.py`). A day's budget counts
+what is stored, what has ended here and what runs here; runs of other processes count once they have
+ended.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Exhausted:
 
     @property
     def sentence(self) -> str:
-        """What a user is told."""
+        """The message for the user."""
         whose = "The budget of this run" if self.scope == "run" else "Your budget for today"
         way_out = (
             "Ask for less at once, or for a larger budget."
@@ -145,7 +145,7 @@ class RunBudget:
         try:
             await self._day.refresh(self._book)
         except Unavailable:  # what is known here still counts
-            logger.warning("a user's day could not be read")
+            logger.warning("a user's usage of the day could not be read")
 
     def used(self, kind: Kind) -> float:
         """How much of a kind is used or reserved."""

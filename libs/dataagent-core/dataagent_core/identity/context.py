@@ -1,12 +1,8 @@
-"""For whom a graph runs: what tools, backends and middleware read at call time.
+"""`RunContext`: the user, workspace and rules of a run, read by tools and middleware.
 
-One compiled graph serves all users. It learns whose workspace, memory and rules apply from the
-`RunContext` that the engine passes with each run (`context=` of LangGraph), never from a closure.
-
-What a caller says a run may do with its tools: beside what its agent has, never beyond it.
-
-Stored with the run (`RunInput` in `runs/types.py`), read from its `RunContext` wherever it
-is executed; `middleware/guard.py` and the approvals hold runs to them.
+One compiled graph serves all users. It gets the `RunContext` with each run (`context=` of
+LangGraph), never from a closure. `RunRules` are a caller's limits on a run's tools, within what its
+agent has; they are stored with the run (`RunInput` in `runs/types.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.identity.budgets import RunBudget
 
 PLANNED = "plan mode: say what you would do; nothing was changed."
-"""What an agent is told of a call that plan mode does not let through."""
+"""The result of a call that plan mode refuses, for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,7 @@ class RunRules:
         return matches(tool_name, self.deny)
 
     def allows(self, tool_name: str) -> bool:
-        """Whether a tool runs without anyone being asked."""
+        """Whether a tool runs without approval."""
         return matches(tool_name, self.allow)
 
 

@@ -1,19 +1,9 @@
-"""API keys of users: made in the product, shown once, kept as hashes.
+"""Users' API keys, password hashes and one-time login links.
 
-A key is `dak_` + 8 characters that find its row + 43 that prove it. Keys have 256 random bits, so a
-plain SHA-256 is enough. Not here: the deployment's own keys, which are settings of the server.
-Above: `users.py` carries a store of these and is told when one ends. Below: `storage/`.
-
-Passwords: bcrypt, off the event loop.
-
-One hash takes a third of a second of CPU, so hashing has a thread of its own and can never hold up
-other work, and few may wait for it. bcrypt reads 72 bytes; longer input is refused rather than cut.
-Above: `users.py`.
-
-One-time login links: a token that stands for a user once, for a quarter of an hour.
-
-The database holds a hash; spending a link deletes its row in the same transaction, so two browsers
-cannot both use it. Above: `users.py` carries a store of these. Below: `storage/`.
+A key is `dak_` + 8 characters that find its row + 43 that prove it; with 256 random bits a plain
+SHA-256 is enough. Passwords are hashed with bcrypt, which takes a third of a second of CPU, in a
+thread of its own with a short queue; input over 72 bytes is refused rather than cut. A login link
+is valid once, for a quarter of an hour: redeeming it deletes its hash in the same transaction.
 """
 
 from __future__ import annotations
@@ -177,7 +167,7 @@ class ApiKeyStore:
         self._tell = tell
 
     async def create(self, user_id: str, name: str, *, by: str | None = None) -> tuple[ApiKey, str]:
-        """Make a key; the second value is the key itself, which nobody can read again.
+        """Make a key; the second value is the key itself, which cannot be read again.
 
         `by` is who makes it, if that is not the user.
 

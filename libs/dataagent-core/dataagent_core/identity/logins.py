@@ -1,17 +1,17 @@
-"""Logging in with a name and a password, and out again; guessing is slow wherever it is tried.
+"""Login with name and password, logout, and limits against guessing.
 
-Three things are counted, each attempt before its password is looked at, so that many at once are no
-way round a limit:
+Each attempt is counted before its password is checked, so that parallel attempts do not evade the
+limits:
 
-- a name at one address, and an address by itself: over the limit both are refused until the
-  window of time has passed. What others do at other addresses does not count.
+- a name at one address, and an address by itself: over the limit both are refused until the window
+  of time has passed. Attempts at other addresses do not count.
 - a name at all addresses: over the limit there is a pause between two attempts, which grows to half
-  a minute. So guessing from many addresses is slow, and nobody can lock a user out: they get in
+  a minute. So guessing from many addresses is slow, and no user can be locked out: they get in
   after the pause, and without one from an address they have logged in from before.
 
-A right attempt takes its count back, and so does one that nobody had time to look at. The counts
-are in the database, which all processes share. An unknown name is counted, answered and timed like
-a known one. Above: the server's login routes. Below: `users.py`, `storage/`.
+A correct attempt is not counted, nor is one that could not be checked. The counts are in the
+database, which all processes share. An unknown name is counted, answered and timed like a known
+one.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class LoginService:
         counted = await self._count(attempt)
         try:
             user = await self._users.verify_password(username, password)
-        except Unavailable:  # nobody looked at it, so nobody has guessed
+        except Unavailable:  # not checked, so not counted
             await self._take_back(counted)
             raise
         if user is None:
@@ -208,7 +208,7 @@ class LoginService:
         return user
 
     async def log_out(self, principal: Principal) -> None:
-        """End the login the caller came with, for whoever has a copy of it too."""
+        """End the caller's login, for all copies of its token."""
         credential_ref = principal.credential_ref
         if (
             credential_ref is None

@@ -1,4 +1,4 @@
-"""Who is asking: one shape, however the caller came in."""
+"""The caller: one type for every transport and credential."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""Credentials are write-only: sealed where they are kept, never read back to anyone.
+"""Encrypts stored credentials, and generates the secrets that processes share.
 
-Sealed with AES-256-GCM. The key is made once and shared through the database, or given by the
-operator (`DATAAGENT_SECRET_KEY`), which keeps it apart from what it protects. A sealed text is
-bound to what it belongs to: copied into another row it cannot be opened. Above:
-`data/sources/store.py`, `mcp/`. Below: `secret.py`.
-
-Secrets the product makes for itself, once, and shares between its processes.
-
-The key that signs login tokens is one: made at first need, kept in the database, the same after a
-restart and in every worker process. Below: `storage/`.
+AES-256-GCM with a key shared through the database, or given by the operator
+(`DATAAGENT_SECRET_KEY`), which keeps it apart from the data. A sealed text is bound to its row:
+copied into another it cannot be opened. A shared secret, such as the one that signs login tokens,
+is generated at first use.
 """
 
 from __future__ import annotations

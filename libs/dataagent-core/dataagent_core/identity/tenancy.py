@@ -1,11 +1,10 @@
-"""Which tenant a user is in, what that allows, and who may see and change tenants.
+"""The tenant of a user, what it allows, and who may read and change tenants.
 
-Administrators of the installation manage all tenants and who is in them. A tenant's administrator
-sees their own, gives its members roles and invites accounts, which join when their user accepts;
-they cannot remove anyone, as a tenant's policy would end with it. Everyone else is refused, and
-sees the invitations to themselves. Lookups are remembered for a few seconds, so that a turn asks
-the database once at most; changes made here count at once. With tenants off nobody is in one.
-Above: `runs/`, `middleware/limits.py`, the server. Below: `tenants.py`.
+Administrators of the installation manage all tenants and their members. A tenant's administrator
+reads it, changes its members' roles and invites accounts, which join when their user accepts; they
+cannot remove members, since that would end the tenant's policy for them. Others see the invitations
+to themselves. Lookups are cached for a few seconds; changes made here take effect at once. With
+tenants off no user is in one.
 """
 
 from __future__ import annotations

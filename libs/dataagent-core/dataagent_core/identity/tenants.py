@@ -1,9 +1,9 @@
-"""Tenants, their limits and switches, who belongs to them and who is invited, in the database.
+"""Tenants, their limits and switches, members and invitations, in the database.
 
-A user is in one tenant at most. A limit that is None does not limit; a feature that is not named is
-on. An invitation is for an account that is in no tenant and does not administer the installation;
-that is looked at when it is made and again when it is accepted. Who may see or change a tenant is
-decided in `tenancy.py`, which also remembers lookups. Below: `storage/`.
+A user is in at most one tenant. A limit that is None does not limit; a feature that is not named is
+on. An invitation is for an account that is in no tenant and does not administer the installation,
+which is checked when it is made and when it is accepted. `tenancy.py` decides who may read or
+change a tenant.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class TenantTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(TenantTerms):
-    """A tenant as it is kept."""
+    """A stored tenant."""
 
     tenant_id: str
     created_at: datetime
@@ -352,7 +352,7 @@ def member_not_found(user_id: str) -> NotFound:
 
 
 def validate_terms(terms: TenantTerms) -> TenantTerms:
-    """The terms, if they can be kept.
+    """The terms, checked for storage.
 
     Raises:
         BadInput: which cannot, and what can.

@@ -1,8 +1,7 @@
-"""What each user has used, by day (UTC): runs, tokens, tool calls, SQL and wall seconds.
+"""The usage of each user by day (UTC): runs, tokens, tool calls, SQL and wall seconds.
 
-Runs note what they used when they end; a loop writes what has gathered, at most once a second, so
-that nothing waits for it. A process that is killed loses the notes of its last second. Above:
-`budgets.py`, the server's usage route. Below: `storage/`.
+Runs note their usage when they end; a loop writes the notes at most once a second. A process that
+is killed loses the notes of its last second.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ class UsageRecorder:
         """Write what is noted.
 
         Raises:
-            StorageUnavailable: the database does not answer; the notes are kept.
+            StorageUnavailable: the database does not answer; the notes remain.
         """
         async with self._writing:
             self._has_notes.clear()

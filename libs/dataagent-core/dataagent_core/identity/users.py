@@ -1,17 +1,9 @@
-"""Users: who they are, their passwords, their keys and login links.
+"""Accounts: users with their passwords, API keys and login links.
 
-A user here is an account of the product. A caller named by a deployment key needs none. That an
-installation keeps an administrator, and that nobody locks themselves out, is decided here, in the
-transaction that makes the change. Who listens hears of every change that may put a user out. Above:
-`logins.py`, the server's `auth/` and its commands. Below: `passwords.py`, `keys.py`, `links.py`,
-`storage/`.
-
-Whether those who were let in would still be: for readers that stay longer than a request.
-
-A request is judged when it comes in. A socket or an event stream stays for hours, while its user is
-disabled, deleted or demoted, has another password, logs out, or loses the key. Asked for many at
-once, because a server asks for all its readers every few seconds. Above: the server's `auth/`.
-Below: `storage/`.
+A caller named by a deployment key needs no account. The rules that an installation has an
+administrator, and that users cannot lock themselves out, are checked in the transaction that makes
+the change. Listeners are called after each change that may end a user's access. `find_revoked`
+checks the credentials of many open connections with one query.
 """
 
 from __future__ import annotations
@@ -60,7 +52,7 @@ async def find_revoked(database: Database, principals: Sequence[Principal]) -> l
     Callers without `credential_ref` stay, and cost nothing.
 
     Raises:
-        StorageUnavailable: the database does not answer, so nobody can tell.
+        StorageUnavailable: the database does not answer.
     """
     asked = [(each, each.credential_ref) for each in principals if each.credential_ref is not None]
     if not asked:
@@ -125,7 +117,7 @@ def _rows(
 
 UserStatus = Literal["active", "disabled"]
 Listener = Callable[[str], Awaitable[None]]
-"""Is told the id of a user who may be out now. It does not raise."""
+"""Called with the id of a user whose access may have ended; must not raise."""
 
 _USERNAME = re.compile(r"[A-Za-z0-9_]{3,20}")
 _ID_LENGTH = 64
@@ -248,7 +240,7 @@ class UserStore:
         """Those of the callers who would not be let in any more; see `revocation.py`.
 
         Raises:
-            StorageUnavailable: the database does not answer, so nobody can tell.
+            StorageUnavailable: the database does not answer.
         """
         return await find_revoked(self._db, principals)
 
@@ -319,7 +311,7 @@ class UserStore:
         Raises:
             NotFound: there is no such account.
             OwnAccount: it is the account of the one who does it.
-            LastAdmin: nobody could administer any more.
+            LastAdmin: no administrator would be left.
             Denied: the one who does it is no longer an administrator.
         """
 
@@ -345,7 +337,7 @@ class UserStore:
         return await self._changed(user_id, unit)
 
     async def delete(self, user_id: str, *, by: Principal | None = None) -> None:
-        """Remove an account with its keys and login links. What it owns stays where it is kept.
+        """Remove an account with its keys and login links. What it owns stays.
 
         Raises:
             NotFound, OwnAccount, LastAdmin, Denied: as `set_status`.

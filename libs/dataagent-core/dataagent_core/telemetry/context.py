@@ -1,8 +1,7 @@
-"""On whose behalf work is done: what joins an answer to its log lines, spans and audit records.
+"""The request, caller and run that current work belongs to, for log lines, spans and audit records.
 
-Held in one context variable: work that a request starts (a run's tasks, too) inherits it. Doors
-bind the request and the caller, the worker binds the run; `logs.py` and `audit/` read it. The
-request id is not a credential and not an id of anything kept.
+One context variable, which tasks inherit. Transports bind the request and the caller, the worker
+binds the run. The request id is neither a credential nor the id of anything stored.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""LangSmith, which follows LangChain by itself: here is what it may see, and how it ends.
+"""LangSmith tracing: what LangChain's tracer may send, and how it is closed.
 
-`LANGSMITH_TRACING` turns it on. It gets one tree a run, whose root names the user, the session, the
-run and the trace. A client of our own sends it: inputs and outputs are left out unless
-`DATAAGENT_TRACE_CONTENT`, of an error there is the kind, and what is sent has no secrets. The
-library reads the environment too; what the settings say holds. Above: `traces.py`.
-
-An end that is not waited for longer than it is worth: a tracer's last words.
+`LANGSMITH_TRACING` turns it on. It gets one tree per run, whose root names the user, the session,
+the run and the trace. Our own client sends it: without inputs and outputs unless
+`DATAAGENT_TRACE_CONTENT`, with the class of an error instead of its text, and without secrets. The
+settings override what the library reads from the environment.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ async def finish_within(seconds: float, work: Callable[[], object]) -> bool:
         try:
             work()
         finally:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(done.set)
 
     Thread(target=run, name="last-traces", daemon=True).start()

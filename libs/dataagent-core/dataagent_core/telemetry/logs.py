@@ -1,15 +1,9 @@
-"""Log lines as JSON, one object a line, on stderr.
+"""Log lines as JSON, one object a line, on stderr, without secrets.
 
 Code logs through the standard `logging` module, with fields in `extra`, or through structlog; both
-end in the same structlog formatter. This module decides how a line looks; it never decides what is
-worth logging. Nothing here runs for a line whose level is off. Below: `scrub.py`, `context.py`.
-
-Takes secrets out of text and fields that are about to be logged.
-
-Two nets: values the deployment is known to hold (keys, passwords, database URLs of the settings)
-are replaced wherever they occur, and shapes that are always secret (bearer tokens, JWTs, provider
-keys, credentials in URLs, `password=…`) whoever they belong to. Text may come from anyone, so each
-shape is found in time that grows with the text alone. Pure; `logs.py` and `audit/` stand above.
+end in the same formatter, which does not run for disabled levels. `Scrubber` replaces the values of
+the deployment's secrets wherever they occur, and text in the shape of a secret (bearer tokens,
+JWTs, provider keys, credentials in URLs, `password=…`), in time linear in the text.
 """
 
 from __future__ import annotations

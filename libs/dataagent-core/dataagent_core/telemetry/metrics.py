@@ -1,9 +1,7 @@
-"""Counts for Prometheus: what runs, how long it takes, what fails.
+"""Prometheus metrics: what runs, how long it takes, what fails.
 
-One `Metrics` a process, made where the process is put together and handed down. Callers count with
-plain method calls; nothing here is called for a chunk of text. Labels come from fixed sets: names
-that others choose (tools) are counted up to a bound, then together. Above: every room that counts,
-and the server's `/metrics`.
+One `Metrics` per process. Nothing here is called for a chunk of text. Labels come from fixed sets;
+names that others choose (tools) are counted separately up to a limit, then together.
 """
 
 from __future__ import annotations
@@ -181,7 +179,7 @@ class Metrics:
     # -- what is looked at --------------------------------------------------------------------
 
     def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """A gauge that is read when somebody asks."""
+        """A gauge that is read at each scrape."""
         Gauge(f"dataagent_{name}", text, registry=self.registry).set_function(value)
 
     def serve(self, host: str, port: int) -> Callable[[], None]:

@@ -1,10 +1,9 @@
-"""Spans of OpenTelemetry, sent in batches by threads of their own.
+"""OpenTelemetry spans, sent in batches by their own threads.
 
-They go to a collector (`OTEL_EXPORTER_OTLP_ENDPOINT`), to Langfuse (`LANGFUSE_*`), or to both: it
-speaks the same protocol, understands the same names, and gets what belongs to runs. The provider is
-our own and not the process's: no other library's spans are among ours. Of a caller's headers only
-the trace context is taken; baggage, which may hold anything, is neither kept nor passed on. Above:
-`traces.py`. Below: the exporters.
+They go to a collector (`OTEL_EXPORTER_OTLP_ENDPOINT`), to Langfuse (`LANGFUSE_*`), or to both:
+Langfuse speaks the same protocol and gets the spans of runs. The provider is not the process's, so
+other libraries' spans are not included. Of a caller's headers only the trace context is read, not
+baggage.
 """
 
 from __future__ import annotations
@@ -213,7 +212,7 @@ class _LangfuseProcessor(SpanProcessor):
 
 
 def open_spans(settings: Settings, langsmith: LangSmith | None = None) -> OpenTelemetryTraces:
-    """Spans for whoever the settings name."""
+    """Spans for the exporters of the settings."""
     provider = TracerProvider(
         resource=Resource.create({"service.name": settings.otel_service_name}),
         sampler=_sampler(settings),

@@ -1,9 +1,7 @@
-"""Names and attributes of spans, as OpenTelemetry's GenAI conventions have them. Pure.
+"""Names and attributes of spans, after OpenTelemetry's GenAI conventions.
 
-What was said has its shape here too, as the conventions write messages; whether it gets into a span
-is decided in `otel.py`. Above: `otel.py`, `middleware/observers.py`, `mcp/gateway/gateway.py`.
-
-A run as traces name it, and its end in one word. Plain data; the tracers stand above.
+Messages are shaped here too, as the conventions write them; `otel.py` decides whether they are
+sent.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ CANCELLED = "cancelled"
 
 @dataclass(slots=True)
 class RunTrace:
-    """A run as traces name it, and how it ended, which whoever runs it notes here."""
+    """A run in traces, and its outcome, which the worker sets."""
 
     run_id: str
     session_id: str
@@ -33,7 +31,7 @@ class RunTrace:
     agent: str
     message: str = ""
     traceparent: str | None = None
-    """Of the request that asked for it, if that was traced: it may be another process's."""
+    """The trace context of the request, possibly of another process."""
     answer: str = ""
     failure: str | None = None
     usage: Mapping[str, int] = field(default_factory=dict[str, int])

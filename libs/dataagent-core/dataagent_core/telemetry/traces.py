@@ -1,10 +1,8 @@
-"""What was done for whom, how long it took and how it ended: request → run → model or tool call.
+"""Traces: what was done for whom, how long it took and how it ended, from request to tool call.
 
-Off unless a tracer is named: then nothing of OpenTelemetry is even imported, and a span is an empty
-`with`. Spans carry names, ids and counts; what was said is in them only with
-`DATAAGENT_TRACE_CONTENT`, and then without secrets. Of an error there is the kind, never the text:
-that is in the log. Above: the server's middleware, the worker, every room that opens spans. Below:
-`otel.py` (a collector, Langfuse), `langsmith.py`.
+Off unless a tracer is configured: OpenTelemetry is then not even imported, and a span is an empty
+`with`. Spans carry names, ids and counts; messages and results only with
+`DATAAGENT_TRACE_CONTENT`, without secrets. An error is recorded by its class, never by its text.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ class Traces:
         return None
 
     async def aclose(self) -> None:
-        """Send what is left; whoever does not take it is not waited for long."""
+        """Send what is left, within a short time limit."""
         if self._langsmith is not None:
             await self._langsmith.aclose()
 

@@ -1,9 +1,7 @@
-"""What a route or a socket asks for in its signature.
+"""Dependencies of routes and sockets: the caller, the container's services, `as_user`.
 
-Looking at data as another user would: for administrators, and never without a record.
-
-What the address names in `as_user` decides what may be read; who asks stays who they are, so
-results are theirs. Above: the routes that read data. Below: `auth/`, the core's `data/`, `audit/`.
+With `as_user` an administrator reads data as another user would, which is recorded first. Only the
+reader changes: results belong to the administrator.
 """
 
 from __future__ import annotations
@@ -50,11 +48,11 @@ def container_of(connection: HTTPConnection) -> Container:
 
 
 async def get_current_user(request: Request) -> Principal:
-    """The caller of a request; the answer is remembered for the rest of it.
+    """The caller of a request; authenticated once per request.
 
     Raises:
         NotAuthenticated: no valid credential.
-        Denied: a page of another site is behind it.
+        Denied: a page of another site sent it.
     """
     known: Principal | None = getattr(request.state, "principal", None)
     if known is None:
@@ -67,7 +65,7 @@ async def get_current_user(request: Request) -> Principal:
 
 
 async def optional_user(request: Request) -> Principal | None:
-    """The caller of a request that anyone may make, if they say who they are."""
+    """The caller of a public request, if it has a credential."""
     try:
         return await get_current_user(request)
     except NotAuthenticated:
@@ -174,10 +172,10 @@ WebAppDep = Annotated[WebApp, Depends(_web)]
 
 
 def require_admin(user: CurrentUser) -> Principal:
-    """The caller, who may administer.
+    """The caller, who is an administrator.
 
     Raises:
-        Denied: they may not.
+        Denied: they are not.
     """
     if not user.is_admin:
         raise Denied("Only an administrator may do this.")
@@ -193,7 +191,7 @@ ReaderDep = Annotated[Reader, Depends(_reader)]
 
 
 async def _source(source_id: PathId, reader: ReaderDep, data: DataDep) -> Source:
-    """The data source an address names, by id or name, if the caller may see it."""
+    """The data source of the URL, by id or name, if the caller may read it."""
     return await data.sources.get_for(source_id, reader)
 
 
@@ -201,13 +199,16 @@ SourceDep = Annotated[Source, Depends(_source)]
 
 
 AsUser = Annotated[
-    Id | None, Query(description="Look as this user would; for administrators, and recorded.")
+    Id | None,
+    Query(
+        description="Read as this user would; for administrators, and recorded in the audit log."
+    ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class DataViewer:
-    """What is read as whom; `impersonator_id` is set if somebody looks as another would."""
+    """Whose rights apply to a read; `impersonator_id` is the administrator who uses `as_user`."""
 
     reader: Reader
     impersonator_id: str | None = None
@@ -228,7 +229,7 @@ async def _data_viewer(
 
 
 async def _record(request: Request, container: ContainerDep, user: Principal, as_user: str) -> None:
-    """Keep who looked as whom, or tried to, before anything is shown."""
+    """Record the use of `as_user`, or the attempt, before anything is read."""
     await container.core.observers.audit.record(
         "view_as_user",
         "success" if user.is_admin else "denied",
@@ -243,7 +244,7 @@ DataViewerDep = Annotated[DataViewer, Depends(_data_viewer)]
 
 
 async def _viewed_source(source_id: PathId, viewer: DataViewerDep, data: DataDep) -> Source:
-    """The data source an address names, by id or name, if whoever looks may see it."""
+    """The data source of the URL, by id or name, if the viewer may read it."""
     return await data.sources.get_for(source_id, viewer.reader)
 
 

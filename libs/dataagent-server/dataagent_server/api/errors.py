@@ -1,8 +1,7 @@
-"""Every error as `{"error_code", "message", "details"?}` with the right status.
+"""Maps every error to a status and to `{"error_code", "message", "details"?}`.
 
-One table gives each class of the core's errors its status; subclasses inherit. What a caller sent
-is never sent back, and what went wrong inside is in the log under the request's id, not in the
-answer. Above: `main.py` installs it. Below: the errors themselves.
+One table gives each class of the core's errors its status; subclasses inherit. The caller's input
+is never sent back; the cause of an internal error is in the log under the request's id.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ _CODES = {
     503: "unavailable",
 }
 _MESSAGES = {
-    404: "There is nothing at this address. See /docs for what there is.",
-    405: "This address does not take that method. See /docs for those it takes.",
+    404: "There is nothing at this address. See /docs for the routes.",
+    405: "This address does not support that method. See /docs for the routes.",
 }
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER_SECONDS = 5
@@ -95,13 +94,13 @@ def envelope(
 
 
 def error_response(error: errors.DataAgentError) -> Response:
-    """The answer to a request that ended in one of our errors."""
+    """The response to a request that ended in a `DataAgentError`."""
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request failed: %s", error.message, exc_info=error)
         return internal_error()
     if status > HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
-        # expected of a busy server, so one line: where it was raised helps nobody
+        # expected of a busy server: one line, without a traceback
         fields = {"status": status, "error_code": error.code}
         logger.warning("request refused: %s", error.message, extra=fields)
     return envelope(
@@ -110,19 +109,19 @@ def error_response(error: errors.DataAgentError) -> Response:
 
 
 def _retry_after(error: errors.DataAgentError) -> dict[str, str] | None:
-    """When to come back, of a limit that knows; `envelope` guesses for the others."""
+    """`Retry-After` of a limit that knows its end; `envelope` sets a default."""
     if not isinstance(error, errors.LimitReached) or error.retry_after_seconds is None:
         return None
     return {"Retry-After": str(error.retry_after_seconds)}
 
 
 def internal_error() -> Response:
-    """The answer to a request that failed for a reason of ours: the id finds it in the log."""
+    """The response to an internal error, with the request's id for the log."""
     request_id = current_request_id()
     return envelope(
         500,
         "internal_error",
-        "Something went wrong on the server. Its log has the reason under the request id.",
+        "Internal error. The server's log has the reason under the request id.",
         details={"request_id": request_id} if request_id else None,
     )
 
@@ -144,14 +143,14 @@ def validation_details(problems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def validation_message(problems: Sequence[Mapping[str, Any]]) -> str:
     """The first problem as a sentence."""
     if not problems:
-        return "The request does not fit."
+        return "The request is invalid."
     first = problems[0]
     where = ".".join(str(_shown(part)) for part in first.get("loc", ()))
-    return f"{where}: {first.get('msg', 'does not fit')}." if where else f"{first.get('msg')}."
+    return f"{where}: {first.get('msg', 'invalid')}." if where else f"{first.get('msg')}."
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods an address takes; a route on its own knows only those it takes itself."""
+    """The methods of an address, over all its routes."""
     routes = request.app.router.routes
     scopes = {method: {**request.scope, "method": method} for method in _METHODS}
     return [
@@ -170,7 +169,7 @@ def _shown(part: object) -> int | str:
 def install_error_handlers(
     app: FastAPI, not_found_page: Callable[[Request], Response | None] | None = None
 ) -> None:
-    """Answer every error of the app in the one shape; who is lost may get a page instead."""
+    """Answer every error with the envelope; an unknown page of the web app with its HTML."""
 
     async def on_known(_: Request, error: Exception) -> Response:
         assert isinstance(error, errors.DataAgentError)  # noqa: S101 registered for this class
@@ -220,4 +219,4 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     }
     for status, (code, message) in _EXAMPLES.items()
 }
-"""What routes may answer besides their own shape, for the OpenAPI document."""
+"""Error responses of routes, for the OpenAPI document."""

@@ -1,6 +1,6 @@
-"""`/metrics`: what Prometheus reads. For this machine and for administrators, unless opened.
+"""`/metrics`: counts for Prometheus; for this machine and administrators, unless made public.
 
-A request counts as this machine's only if nothing says that it was passed on from elsewhere.
+A request counts as local only if no header says that a proxy passed it on.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from dataagent_server.api.route import PublicRoute
 from dataagent_server.config.settings import is_loopback
 
 router = APIRouter(tags=["metrics"], route_class=PublicRoute, include_in_schema=False)
-_PASSED_ON = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via")
+_PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via")
 
 
 async def scraper(request: Request) -> Principal | None:
-    """Who reads: an administrator, or None for this machine and where everyone may.
+    """The reader: an administrator, or None for this machine and for public metrics.
 
     Raises:
         NotAuthenticated, Denied: as of every route for administrators.
@@ -40,19 +40,19 @@ async def scraper(request: Request) -> Principal | None:
 
 def _is_local(request: Request) -> bool:
     host = None if request.client is None else request.client.host
-    return host is not None and is_loopback(host) and not _is_passed_on(request)
+    return host is not None and is_loopback(host) and not _is_proxied(request)
 
 
-def _is_passed_on(request: Request) -> bool:
-    return any(name in request.headers for name in _PASSED_ON)
+def _is_proxied(request: Request) -> bool:
+    return any(name in request.headers for name in _PROXY_HEADERS)
 
 
 @router.get("/metrics", operation_id="metrics")
 async def metrics(
     _: Annotated[Principal | None, Depends(scraper)], container: ContainerDep
 ) -> Response:
-    """All counts of this process, in Prometheus's text form."""
+    """All counts of this process, in Prometheus's text format."""
     counts = container.core.observers.metrics
-    with suppress(Unavailable):  # without its database a server still has counts to show
+    with suppress(Unavailable):  # the other counts need no database
         counts.set_queue_depth(await container.core.runs.queue_depth())
     return Response(counts.text(), media_type=CONTENT_TYPE)

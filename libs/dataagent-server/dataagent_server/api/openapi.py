@@ -1,12 +1,8 @@
-"""The OpenAPI document, completed: who may ask, and an example for every body and answer.
+"""Completes the OpenAPI document: security schemes, and an example for every body and response.
 
-Statuses come from `route.py`, shapes from the models; nothing about a single route is said here.
-Above: `main.py` installs it. Below: `examples.py`.
-
-Examples for the OpenAPI document, put together from what its schemas say. Pure.
-
-A schema's own example wins, then a field's; where neither is, a field's name has one here, so that
-the same thing looks the same in every answer. Above: `openapi.py`.
+Statuses come from `route.py`, shapes from the models. A schema's own example wins, then a field's;
+where there is neither, a field's name has one here, so that a thing looks the same in every
+response.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""How a route takes its request: the caller is known before the body is read, JSON is strict.
+"""Route classes: the caller is authenticated before the body is read, and JSON is strict.
 
-What is worth an audit record gets one (`request_audit.py`). Which errors it may answer follows from
-what kind of route it is, and is in the OpenAPI document without anyone writing it down.
-
-FastAPI reads the body first and checks the caller after; `PrivateRoute` turns that round, so that
-nobody unknown can make the server parse anything.
+FastAPI reads the body first; `PrivateRoute` reverses that, so that only known callers can make the
+server parse anything. Routes are audited (`request_audit.py`) and list their possible errors in the
+OpenAPI document.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ class PublicRoute(APIRoute):
     """A route for anyone."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """As FastAPI's, with the errors that a route of the kind may answer."""
+        """As FastAPI's, with the possible errors in its OpenAPI responses."""
         is_write = not set(options.get("methods") or _READS) <= _READS
         statuses = self.statuses(path, is_write=is_write)
         errors = {each: ERROR_RESPONSES[each] for each in sorted(statuses)}
@@ -60,7 +58,7 @@ class PublicRoute(APIRoute):
         super().__init__(path, endpoint, **options)
 
     def statuses(self, path: str, *, is_write: bool) -> frozenset[int]:
-        """Which errors it may answer."""
+        """The statuses of its possible errors."""
         return _OF_ALL | (_OF_WRITES if is_write else frozenset[int]())
 
     def get_route_handler(self) -> Handler:
@@ -81,7 +79,7 @@ class PrivateRoute(PublicRoute):
     """A route for callers with a credential."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """As of every route, and which credentials are taken."""
+        """As of every route, with the accepted credentials."""
         options["openapi_extra"] = {
             "security": _ANY_CREDENTIAL,
             **(options.get("openapi_extra") or {}),
@@ -89,13 +87,13 @@ class PrivateRoute(PublicRoute):
         super().__init__(path, endpoint, **options)
 
     def statuses(self, path: str, *, is_write: bool) -> frozenset[int]:
-        """What a caller may run into, and who names or changes something."""
+        """As of every route; more for routes that name or change something."""
         named = frozenset({404}) if "{" in path else frozenset[int]()
         written = _OF_CALLERS_WRITES if is_write else frozenset[int]()
         return _OF_ALL | _OF_CALLERS | named | written
 
     def get_route_handler(self) -> Handler:
-        """As `PublicRoute`, after the caller is known."""
+        """As `PublicRoute`, after authentication."""
         handler = super().get_route_handler()
         lists = {
             each.alias
@@ -111,16 +109,16 @@ class PrivateRoute(PublicRoute):
         return private
 
 
-def _is_list(annotation: Any) -> bool:  # Any: a type of whatever kind
-    """Whether a parameter is a list, or a list or nothing."""
+def _is_list(annotation: Any) -> bool:  # Any: a type
+    """Whether a parameter is a list, or an optional one."""
     return list in {get_origin(annotation), *map(get_origin, get_args(annotation))}
 
 
 def _refuse_repeats(request: Request, lists: Collection[str]) -> None:
-    """Refuse a name that is given twice and is no list: one of its values would be lost.
+    """Refuse a repeated query parameter that is no list: one of its values would be lost.
 
     Raises:
-        RequestValidationError: there is one.
+        RequestValidationError: a parameter is repeated.
     """
     given = Counter(name for name, _ in request.query_params.multi_items())
     repeated = [name for name, times in given.items() if times > 1 and name not in lists]

@@ -1,4 +1,4 @@
-"""What the doors are given: the container and the providers that read from it."""
+"""The container, and what routes of several transports share."""
 
 from dataagent_server.deps.connections import Capacity
 from dataagent_server.deps.container import Container, open_container

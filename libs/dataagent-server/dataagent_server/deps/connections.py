@@ -170,7 +170,7 @@ class LiveConnections:
             for each in candidates
             if id(each.principal) in revoked_ids and each in self._registered
         ]
-        self._registered -= closing
+        self._registered.difference_update(closing)
         tasks = {asyncio.create_task(_close(each)) for each in closing}
         for task in tasks:
             self._tasks.add(task)

@@ -1,4 +1,4 @@
-"""DataAgent as an MCP server: `/mcp`, where any MCP client asks governed data with an API key."""
+"""DataAgent as an MCP server: `/mcp`, where MCP clients query governed data with an API key."""
 
 from dataagent_server.mcp.route import LazyMcpEndpoint, open_lazy_endpoint, router
 

@@ -29,7 +29,7 @@ from dataagent_server.deps.container import Container
 
 logger = logging.getLogger(__name__)
 MOST_RESULT_BYTES = 1024 * 1024
-_BROKEN = "Something went wrong on the server. Its log has the reason."
+_INTERNAL_ERROR = "Internal error. The server's log has the reason."
 Context = ServerRequestContext[Any, Request]
 Report = Callable[[str], Awaitable[None]]
 
@@ -145,7 +145,7 @@ class Toolbox:
         except Exception:
             reason = "internal_error"
             logger.exception("a tool of /mcp failed")
-            return failure(_BROKEN, reason)
+            return failure(_INTERNAL_ERROR, reason)
         finally:
             _note(tool_call, request.name, outcome, reason, seconds=time.perf_counter() - started)
 

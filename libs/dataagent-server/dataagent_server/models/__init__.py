@@ -1,4 +1,4 @@
-"""What comes in and what goes out, as Pydantic models."""
+"""Request and response models (Pydantic)."""
 
 from dataagent_server.models.chat import ChatRequest, ChatResponse
 from dataagent_server.models.fields import ErrorResponse, Page, WebSocketMessage

@@ -1,10 +1,6 @@
-"""Tenants and their members, as they go over the wire.
+"""Request and response models of accounts, logins, API keys, tenants and usage.
 
-Accounts and logins, as they go over the wire. Passwords only ever come in.
-
-Users' API keys, as they go over the wire. The key itself goes out once, when it is made.
-
-What a user has used, as it goes over the wire.
+Passwords are only received, never sent; an API key is sent once, when it is created.
 """
 
 from __future__ import annotations
@@ -69,7 +65,7 @@ class LoginRequest(RequestModel):
 
 
 class PasswordChange(RequestModel):
-    """A new password for the caller, with the present one."""
+    """A new password for the caller, with the current one."""
 
     old_password: Password = Field(examples=["correct horse battery"])
     new_password: Password = Field(examples=["staple tractor 12"])
@@ -87,20 +83,20 @@ class UserCreate(RequestModel):
     """A new account."""
 
     username: SafeText = Field(
-        examples=["dora"], description="3 to 20 letters, digits or `_`; nobody else's."
+        examples=["dora"], description="3 to 20 letters, digits or `_`; unique."
     )
     password: Password = Field(examples=["correct horse battery"])
     role: UserRole
 
 
 class StatusUpdate(RequestModel):
-    """Whether an account may come in."""
+    """Whether an account may log in."""
 
     status: UserStatus
 
 
 class RoleUpdate(RequestModel):
-    """What an account may do."""
+    """An account's role."""
 
     role: UserRole
 
@@ -138,7 +134,7 @@ class UserInfo(ResponseModel):
 
 
 class ApiKeyCreate(RequestModel):
-    """What a new key is for."""
+    """A new key, with its purpose."""
 
     name: Annotated[SafeText, StringConstraints(min_length=1, max_length=100)] = Field(
         examples=["nightly report"]
@@ -146,7 +142,7 @@ class ApiKeyCreate(RequestModel):
 
 
 class ApiKeyInfo(ResponseModel):
-    """A key, known by its first characters."""
+    """A key, identified by its first characters."""
 
     id: str
     name: str
@@ -173,7 +169,7 @@ class ApiKeyInfo(ResponseModel):
 
 
 class NewApiKey(ApiKeyInfo):
-    """A key that was just made, with the key itself, which is not shown again."""
+    """A new key, with the key itself, which is not shown again."""
 
     key: str
 
@@ -193,10 +189,11 @@ _USUAL = TenantTerms(name="")
 
 
 class TenantBody(RequestModel):
-    """What holds in a tenant. Limits that are left out are the usual ones; null is no limit."""
+    """A tenant's limits and switches. A limit left out has its default; null is no limit."""
 
     tenant_id: TenantId | None = Field(
-        default=None, description="Of a new tenant, which gets one otherwise; of another its own."
+        default=None,
+        description="Generated if left out; in a change it must equal the one in the URL.",
     )
     name: TenantName = Field(examples=["Acme"])
     max_users: Count | None = Field(default=_USUAL.max_users, examples=[50])
@@ -241,15 +238,15 @@ class TenantInfo(ResponseModel):
 
 
 class MemberBody(RequestModel):
-    """What a user is in a tenant."""
+    """A user's role in a tenant."""
 
-    tenant_id: str | None = Field(default=None, description="That of the address, if it is sent.")
-    user_id: str | None = Field(default=None, description="That of the address, if it is sent.")
+    tenant_id: str | None = Field(default=None, description="If sent, must match the URL.")
+    user_id: str | None = Field(default=None, description="If sent, must match the URL.")
     role: TenantRole = Field(default="member", examples=["member"])
 
 
 class MemberInfo(ResponseModel):
-    """A user's place in a tenant."""
+    """A user in a tenant."""
 
     tenant_id: str
     user_id: str
@@ -263,14 +260,14 @@ class MemberInfo(ResponseModel):
 
 
 class InvitationBody(RequestModel):
-    """Whom to invite, and as what."""
+    """The account to invite, and its role."""
 
     user_id: TenantId = Field(description="The id of an account, as `GET /api/auth/me` shows it.")
     role: TenantRole = Field(default="member", examples=["member"])
 
 
 class InvitationInfo(ResponseModel):
-    """A place in a tenant that a user may take until the invitation expires."""
+    """An invitation to a tenant, which a user may accept until it expires."""
 
     tenant_id: str
     tenant_name: str
@@ -295,7 +292,7 @@ class UsageQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     user_id: Id | None = Field(default=None, description="Another user's; for administrators.")
-    all_users: bool = Field(default=False, description="Everybody's; for administrators.")
+    all_users: bool = Field(default=False, description="All users'; for administrators.")
     since: Day | None = Field(default=None, alias="from", description="The first day.")
     until: Day | None = Field(default=None, alias="to", description="The last day.")
     limit: int = Field(default=1000, ge=1, le=10_000)
@@ -309,7 +306,7 @@ class UsageQuery(BaseModel):
 
     @property
     def days(self) -> tuple[date, date]:
-        """The first and the last day that are asked for."""
+        """The first and the last day of the search."""
         last = self.until or today()
         usual = date.fromordinal(max(1, last.toordinal() - _USUAL_DAYS + 1))
         return self.since or usual, last
@@ -319,7 +316,7 @@ UsageSearch = Annotated[UsageQuery, Query()]
 
 
 class DayUsageInfo(ResponseModel):
-    """What a user used on a day (UTC), and what its tokens cost at the prices that are set."""
+    """A user's usage of a day (UTC), with its cost at the current prices."""
 
     user_id: str
     username: str | None = Field(description="Null for someone without an account.")
@@ -330,7 +327,7 @@ class DayUsageInfo(ResponseModel):
     tool_calls: int
     sql_seconds: float
     wall_seconds: float
-    cost: float | None = Field(description="Null as long as no price is set.", examples=[0.42])
+    cost: float | None = Field(description="Null if no price is set.", examples=[0.42])
     currency: str | None = Field(examples=["USD"])
 
     @classmethod

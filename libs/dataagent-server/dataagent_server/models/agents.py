@@ -1,9 +1,7 @@
-"""Agents and tools, as they go over the wire.
+"""Request and response models of agents, tools and skills.
 
-Tools have numbers, and what binds them is written `toolIds`, as the requirement spells it. An
+Tools have numbers, and the field that binds them is `toolIds`, as the requirement spells it. An
 agent's prompt is for administrators.
-
-Skills as they go over the wire.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ Prompt = Annotated[SafeText, StringConstraints(min_length=1, max_length=100_000)
 ModelName = Annotated[SafeText, StringConstraints(min_length=1, max_length=200)]
 Icon = Annotated[SafeText, StringConstraints(max_length=64)]
 ToolIds = Annotated[list[int], Field(max_length=10_000)]
-_TOOL_IDS = "All tools of the agent. Numbers that are no tool's are left out and named."
+_TOOL_IDS = "All tools of the agent. Unknown numbers are left out and returned in `ignoredToolIds`."
 
 
 class AgentCreate(RequestModel):
@@ -44,10 +42,12 @@ class AgentCreate(RequestModel):
 
     name: AgentName = Field(examples=["controller"])
     description: Description = Field(
-        default="", description="What people and routing read.", examples=["Checks the books."]
+        default="",
+        description="Shown to users and used for routing.",
+        examples=["Checks the books."],
     )
-    system_prompt: Prompt | None = Field(default=None, description="Null is the general one.")
-    model: ModelName | None = Field(default=None, description="Null is the installation's.")
+    system_prompt: Prompt | None = Field(default=None, description="Null: the default prompt.")
+    model: ModelName | None = Field(default=None, description="Null: the installation's model.")
     icon: Icon = ""
     show_in_selector: bool = True
     tool_ids: ToolIds = Field(
@@ -69,7 +69,7 @@ class AgentUpdate(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"toolIds": [1, 2, 3]}})
 
-    id: str | None = Field(default=None, description="That of the address, if it is sent.")
+    id: str | None = Field(default=None, description="If sent, must match the URL.")
     name: AgentName | None = Field(default=None, description="For created agents. Null stays.")
     description: Description | None = None
     system_prompt: Prompt | None = None
@@ -104,8 +104,7 @@ class AgentInfo(ResponseModel):
     show_in_selector: bool = Field(examples=[True])
     kind: AgentKind
     status: AgentStatus = Field(
-        description="WORKING: a run of it is executed. THINKING: its runs only wait, for a worker "
-        "or a person."
+        description="WORKING: it executes a run. THINKING: its runs wait for a worker or approval."
     )
     tool_ids: list[int] = Field(alias="toolIds", examples=[[1, 2, 3]])
 
@@ -116,7 +115,7 @@ class AgentInfo(ResponseModel):
 
 
 class AgentChanged(AgentInfo):
-    """An agent after a change, and which of the numbers sent are no tool's."""
+    """An agent after a change, and the unknown tool numbers of the request."""
 
     ignored_tool_ids: list[int] = Field(alias="ignoredToolIds", examples=[[99]])
 
@@ -144,7 +143,7 @@ def _fields(view: AgentView, *, has_prompt: bool) -> dict[str, Any]:
 
 
 class AgentChoice(ResponseModel):
-    """An agent as a selector shows it."""
+    """An agent in a selector."""
 
     id: str = Field(examples=["sql"])
     name: str = Field(examples=["sql"])
@@ -225,7 +224,7 @@ _EXAMPLE = "---\nname: monthly-report\ndescription: How our report is made.\n---
 
 
 class SkillInfo(ResponseModel):
-    """A skill one can choose, and whose it is."""
+    """A skill to choose, and its origin."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra={"example": _INFO})
 
@@ -242,7 +241,7 @@ class SkillInfo(ResponseModel):
 class SkillDetail(SkillInfo):
     """A skill with its whole instructions, its other files, and the tools it recommends.
 
-    `text` is the SKILL.md as it was written, to be changed and put again.
+    `text` is the whole SKILL.md, for editing.
     """
 
     model_config = ConfigDict(frozen=True, json_schema_extra={"example": _DETAIL})

@@ -1,4 +1,4 @@
-"""The audit log, as administrators read it."""
+"""Response models of the audit log, for administrators."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _utc(at: datetime | None) -> datetime | None:
 
 
 class AuditInfo(ResponseModel):
-    """Something that happened: who did what, when, from where, and how it ended."""
+    """A record: who did what, when, from where, and with what outcome."""
 
     position: int
     at: UtcTime
@@ -119,7 +119,7 @@ def _details(text: str) -> dict[str, Any]:
 
 
 class AuditVerdict(ResponseModel):
-    """Whether the log is as it was written; `hash` of the last good row is worth noting down."""
+    """Whether the log is intact, and the `hash` of its last intact row."""
 
     whole: bool
     checked: int

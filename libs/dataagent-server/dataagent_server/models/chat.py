@@ -1,7 +1,4 @@
-"""A message in, a run and its approvals out.
-
-A message on `/api/chat`.
-"""
+"""Request and response models of messages, runs and approvals."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ class ChatInput(RequestModel):
     @model_validator(mode="before")
     @classmethod
     def _keeps_approvals(cls, given: Any) -> Any:
-        """What asks first on a server is its administrator's to say."""
+        """Which tools need approval is the administrator's choice."""
         if isinstance(given, dict) and "allow" in given:
             raise PydanticCustomError(
                 "approvals",
@@ -67,7 +64,7 @@ class ChatRequest(ChatInput):
 
 
 class ChatResponse(ResponseModel):
-    """What the run said until it ended, or until it waits for an approval."""
+    """A run's events until its end, or until it waits for an approval."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
@@ -78,7 +75,7 @@ class ChatResponse(ResponseModel):
 
 
 class ChatAccepted(ResponseModel):
-    """A message is kept and its run has begun; its events are at `/runs/{run_id}/events`."""
+    """A stored message and its run; the events are at `/runs/{run_id}/events`."""
 
     session_id: str
     run_id: str
@@ -97,7 +94,7 @@ class ChatAccepted(ResponseModel):
 
 
 class CancelResponse(ResponseModel):
-    """A turn was told to stop."""
+    """Cancellation was requested."""
 
     session_id: str
     run_id: str
@@ -111,7 +108,7 @@ class CancelResponse(ResponseModel):
 
 
 class EditedActionIn(RequestModel):
-    """The call to make instead."""
+    """The call to run instead."""
 
     name: SafeText
     args: SafeJson
@@ -126,7 +123,7 @@ class DecisionRequest(RequestModel):
 
 
 class ActionInfo(ResponseModel):
-    """The call that waits."""
+    """The call to approve."""
 
     name: str
     args: dict[str, Any]
@@ -134,7 +131,7 @@ class ActionInfo(ResponseModel):
 
 
 class ApprovalInfo(ResponseModel):
-    """An approval request; `decision` is set once it has an answer."""
+    """An approval request; `decision` is set once it was answered."""
 
     request_id: str
     run_id: str
@@ -193,7 +190,7 @@ class RunInfo(ResponseModel):
 
 
 class WebChatRequest(RequestModel):
-    """A user's message in a conversation, for one agent or for whoever fits.
+    """A user's message in a conversation, for one agent or for automatic routing.
 
     The same `client_message_id` twice in a conversation is one run.
     """

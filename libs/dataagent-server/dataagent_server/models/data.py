@@ -1,7 +1,7 @@
-"""Data sources, their grants, policies and attributes, as they go over the wire.
+"""Request and response models of data sources, grants, policies and user attributes.
 
-A source's address goes in and never comes out: what is shown of it has no password, and is shown to
-administrators alone.
+The URL of a source is received and never sent; what is sent of it has no password, and goes to
+administrators only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Bound = Annotated[int, Field(ge=1, le=2**53)]
 
 
 class GrantBody(RequestModel):
-    """Who may read a source, by an id. `subject_id` is empty for everyone."""
+    """Who may read a source. `subject_id` is empty for everyone."""
 
     subject_kind: SubjectKind
     subject_id: SubjectId = ""
@@ -51,10 +51,10 @@ class GrantBody(RequestModel):
 
 
 class GrantsBody(RequestModel):
-    """All grants of a source; those not named end."""
+    """All grants of a source; those left out are revoked."""
 
     grants: list[GrantBody] = Field(max_length=1000)
-    source_id: str | None = Field(default=None, description="The source's own, if it is sent.")
+    source_id: str | None = Field(default=None, description="If sent, must match the URL.")
 
     @property
     def all(self) -> tuple[Grant, ...]:
@@ -63,7 +63,7 @@ class GrantsBody(RequestModel):
 
 
 class LimitsBody(RequestModel):
-    """When a read of the source stops; what is left out stays as it is."""
+    """Limits of a query; those left out stay unchanged."""
 
     max_rows: Bound | None = None
     max_bytes: Bound | None = None
@@ -84,7 +84,7 @@ class SourceCreate(RequestModel):
     name: SourceName
     url: SecretStr | None = Field(
         default=None,
-        description="SQLAlchemy's form, password included. It is kept encrypted and never shown.",
+        description="SQLAlchemy's form, password included. Stored encrypted and never shown.",
         examples=["postgresql://reader:secret@db.example.com:5432/sales"],
         json_schema_extra={"writeOnly": True},
     )
@@ -92,7 +92,7 @@ class SourceCreate(RequestModel):
     description: Description = ""
     time_zone: TimeZone = "UTC"
     default_policy: DefaultPolicy = Field(
-        default="allow", description="What holds for tables that no policy names."
+        default="allow", description="The rule for tables that no policy names."
     )
     limits: LimitsBody = Field(default_factory=LimitsBody)
     grants: list[GrantBody] = Field(default_factory=list[GrantBody], max_length=1000)
@@ -113,11 +113,11 @@ class SourceCreate(RequestModel):
 
 
 class SourceUpdate(RequestModel):
-    """What to change in a source; what is left out or null stays, its credential too."""
+    """Changes of a source; what is left out or null stays, its credential too."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"description": "Sales since 2020"}})
 
-    source_id: str | None = Field(default=None, description="Its own, if it is sent.")
+    source_id: str | None = Field(default=None, description="If sent, must match the URL.")
     name: SourceName | None = None
     url: SecretStr | None = Field(default=None, json_schema_extra={"writeOnly": True})
     folder: FolderPath | None = None
@@ -149,7 +149,7 @@ class GrantInfo(ResponseModel):
 
 
 class LimitsInfo(ResponseModel):
-    """When a read of the source stops."""
+    """Limits of a query on the source."""
 
     max_rows: int
     max_bytes: int
@@ -157,7 +157,7 @@ class LimitsInfo(ResponseModel):
 
 
 class SourceInfo(ResponseModel):
-    """A data source. From `owner_id` on, what is null for who is no administrator.
+    """A data source. The fields from `owner_id` on are null unless the caller is an administrator.
 
     `is_own` says that the caller made it, so that they may delete it if it is of their own files.
     `address` has no password, and nothing else of a source has one either.
@@ -193,7 +193,7 @@ class SourceInfo(ResponseModel):
 
 
 class UploadedSourceInfo(SourceInfo):
-    """A data source made of files. `left_out` says what of them is in no table, and why."""
+    """A data source made from files. `left_out` lists what is in no table, and why."""
 
     left_out: tuple[str, ...] = ()
 
@@ -202,7 +202,7 @@ _FOR_ADMINS = ("owner_id", "address", "folder", "files", "has_credentials", "gra
 
 
 class PolicyBody(RequestModel):
-    """A policy: to whom it speaks and what it says of which tables."""
+    """A policy: its subjects, and its rules for tables."""
 
     name: PolicyName
     rules: SafeJson = Field(
@@ -226,10 +226,10 @@ class PolicyBody(RequestModel):
 
 
 class PolicyUpdate(PolicyBody):
-    """What a policy shall say from now on."""
+    """A policy's new content."""
 
-    policy_id: str | None = Field(default=None, description="Its own, if it is sent.")
-    source_id: str | None = Field(default=None, description="Its source's, if it is sent.")
+    policy_id: str | None = Field(default=None, description="If sent, must match the URL.")
+    source_id: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class PolicyInfo(ResponseModel):
@@ -252,13 +252,13 @@ class PolicyInfo(ResponseModel):
 
 
 class AttributesBody(RequestModel):
-    """All attributes of a user; those not named are forgotten."""
+    """All attributes of a user; those left out are deleted."""
 
     attributes: SafeJson = Field(
         description="By name: text, a number, true, false, or a list of them.",
         examples=[{"region": "EMEA", "countries": ["Germany", "France"]}],
     )
-    user_id: str | None = Field(default=None, description="That of the address, if it is sent.")
+    user_id: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class AttributesInfo(ResponseModel):

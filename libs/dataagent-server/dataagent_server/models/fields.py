@@ -1,9 +1,6 @@
-"""Pieces every request and response is made of.
+"""Field types and base models of all requests and responses.
 
-Text from outside is checked here: what no database can keep (NUL, half a surrogate pair) is refused
-at the door with 422, whichever field it came in.
-
-What belongs to no one resource: an error, and a message on a socket.
+Text that no database can store (NUL, half a surrogate pair) is refused here with 422, in any field.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ def _checked(text: str) -> str:
 
 
 def _checked_json(value: dict[str, Any]) -> dict[str, Any]:
-    """The object, if all its text can be kept and all its numbers are numbers."""
+    """The object, if its text can be stored and its numbers are finite."""
     _check_json(value)
     return value
 
@@ -63,7 +60,7 @@ def _check_json(value: Any) -> None:
 
 
 def _as_written(value: Any) -> Any:
-    """The text of a date or a moment; seconds since 1970, which Pydantic takes too, are refused."""
+    """The text of a date or time; seconds since 1970, which Pydantic accepts too, are refused."""
     if isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value):
         raise PydanticCustomError("date", "A date is written like 2026-03-01")
     return value
@@ -74,19 +71,19 @@ def _utc_text(moment: datetime) -> str:
 
 
 SafeText = Annotated[str, AfterValidator(_checked)]
-"""Text that can be kept."""
+"""Text that can be stored."""
 
 MessageText = Annotated[SafeText, StringConstraints(min_length=1)]
-"""What a user says."""
+"""The text of a user's message."""
 
 Id = Annotated[str, StringConstraints(pattern=_ID_PATTERN)]
-"""An id as it can be kept: short, and harmless in a path, a query and a log line."""
+"""An id: short, and harmless in a path, a query and a log line."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 """The name of an agent or a skill."""
 
 PathId = Annotated[str, Path(pattern=_ID_PATTERN)]
-"""An id in an address."""
+"""An id in a URL."""
 
 Seq = Annotated[int, Query(ge=0, lt=2**53)]
 """The `seq` of the last event a reader has seen; 0 for none."""
@@ -98,7 +95,7 @@ Offset = Annotated[int, Query(ge=0, lt=2**31)]
 """How many items come before the page."""
 
 SafeJson = Annotated[dict[str, Any], AfterValidator(_checked_json)]
-"""A JSON object whose text can be kept."""
+"""A JSON object whose text can be stored."""
 
 UtcTime = Annotated[datetime, PlainSerializer(_utc_text, return_type=str)]
 """A moment, written as ISO 8601 UTC with milliseconds."""
@@ -112,39 +109,39 @@ Moment = Annotated[datetime, BeforeValidator(_as_written)]
 
 
 def check_same(name: str, in_address: str, in_body: str | None) -> None:
-    """Let a body name what it is about, if it names what its address does.
+    """Check that a field of the body, if sent, equals the one in the URL.
 
     Raises:
-        BadInput: it names another.
+        BadInput: they differ.
     """
     if in_body is not None and in_body != in_address:
         raise BadInput(
-            f"The address names {in_address!r} and `{name}` in the body {in_body!r}. Send the same "
+            f"The URL names {in_address!r} and `{name}` in the body {in_body!r}. Send the same "
             f"or leave `{name}` out; it cannot be changed."
         )
 
 
 class RequestModel(BaseModel):
-    """Base of what comes in: unknown fields are refused, nothing is guessed into another type."""
+    """Base of requests: unknown fields are refused, and types are strict."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ResponseModel(BaseModel):
-    """Base of what goes out."""
+    """Base of responses."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class Page(ResponseModel, Generic[T]):
-    """A list, or a page of one, with how many there are."""
+    """A list, or a page of one, with the total number."""
 
     items: list[T]
     total: int
 
 
 class ErrorResponse(ResponseModel):
-    """Every error, whatever its status."""
+    """The body of every error."""
 
     error_code: str
     message: str
@@ -152,7 +149,7 @@ class ErrorResponse(ResponseModel):
 
 
 class WebSocketMessage(RequestModel):
-    """What a client says on a socket; which payload belongs to a `type` is `ws/protocol.py`'s."""
+    """A message of a client on a socket; `ws/protocol.py` has the payload of each `type`."""
 
     type: str
     payload: dict[str, Any]

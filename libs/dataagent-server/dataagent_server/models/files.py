@@ -1,7 +1,4 @@
-"""Files as they go over the wire.
-
-Workspaces and memories as they go over the wire.
-"""
+"""Request and response models of files, workspaces and memories."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _FILE_FIELD: dict[str, Any] = {"type": "string", "format": "binary"}
 
 
 class UploadedFile(ResponseModel):
-    """A file that was kept. `file_id` is how messages name it, `url` where it is downloaded."""
+    """A stored file. Messages name it by `file_id`; `url` downloads it."""
 
     file_id: str
     filename: str
@@ -147,7 +144,7 @@ class WorkspaceInfo(ResponseModel):
 
 
 class MemoryInfo(ResponseModel):
-    """A file an assistant keeps about a user."""
+    """A memory: a file an assistant stores about a user."""
 
     assistant_id: str
     path: str
@@ -161,17 +158,15 @@ class MemoryInfo(ResponseModel):
 
 
 class MemoryBody(RequestModel):
-    """What an assistant shall remember."""
+    """The new text of a memory."""
 
     content: Annotated[SafeText, StringConstraints(max_length=MAX_MEMORY_BYTES)]
-    assistant_id: str | None = Field(
-        default=None, description="That of the address, if it is sent."
-    )
-    path: str | None = Field(default=None, description="That of the address, if it is sent.")
+    assistant_id: str | None = Field(default=None, description="If sent, must match the URL.")
+    path: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class MemoryContent(ResponseModel):
-    """What an assistant remembers."""
+    """The text of a memory."""
 
     assistant_id: str
     path: str

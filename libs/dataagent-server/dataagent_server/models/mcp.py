@@ -1,12 +1,7 @@
-"""MCP servers, as they go over the wire.
+"""Request and response models of MCP servers and of templates for stdio servers.
 
-Secrets (values of `env` and `headers`) go in and come out as `••••`; who sends that back keeps what
-is stored. What a shared server is reached by is for administrators.
-
-Templates of stdio servers, as they go over the wire.
-
-An administrator fixes the command; users fill in parameters. What is started is for administrators
-to see.
+Secrets (values of `env` and `headers`) are received and sent as `••••`; sending that back leaves
+the stored value. A shared server's address and a template's command are for administrators.
 """
 
 from __future__ import annotations
@@ -55,22 +50,26 @@ _NOT_FIELDS = {"name", "server_id", "scope", "tenant_id", "parameters"}
 
 
 class _ServerBody(RequestModel):
-    """What can be said of a server when it is added and when it is changed."""
+    """Fields of a server, for adding and changing it."""
 
     transport: Transport | None = Field(
         default=None, description="`auto` tries streamable HTTP, then SSE; a command is `stdio`."
     )
-    command: Word | None = Field(default=None, description="What is started (stdio).")
+    command: Word | None = Field(default=None, description="The program to start (stdio).")
     args: list[Word] | None = Field(default=None, max_length=200)
     env: dict[VariableName, Secret] | None = Field(
-        default=None, max_length=100, description=f"Values are secret; `{MASK}` keeps one."
+        default=None,
+        max_length=100,
+        description=f"Values are secret; `{MASK}` keeps the old.",
     )
     url: Address | None = Field(default=None, description="No credentials in it: use `headers`.")
     headers: dict[HeaderName, Secret] | None = Field(
-        default=None, max_length=100, description=f"Values are secret; `{MASK}` keeps one."
+        default=None,
+        max_length=100,
+        description=f"Values are secret; `{MASK}` keeps the old.",
     )
     timeout: Seconds | None = Field(
-        default=None, description="Seconds to connect; unsaid, the installation's."
+        default=None, description="Seconds to connect; by default the installation's."
     )
     call_timeout: Seconds | None = Field(default=None, description="Seconds a call may take; 30.")
     disabled: bool | None = None
@@ -89,24 +88,26 @@ class _ServerBody(RequestModel):
 
 
 class _UserServerBody(_ServerBody):
-    """What can be said of a user's own server when it is added and when it is changed."""
+    """Fields of a user's own server, for adding and changing it."""
 
-    template: Id | None = Field(default=None, description="What is started, by an administrator.")
+    template: Id | None = Field(
+        default=None, description="An administrator's template of the program."
+    )
     parameters: dict[ParameterName, Word] | None = Field(
         default=None, max_length=50, description="All parameters of the template."
     )
 
 
 class UserServerUpdate(_UserServerBody):
-    """What to change in a server; what is left out or null stays, its secrets too."""
+    """Changes of a server; what is left out or null stays, its secrets too."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"disabled": True}})
 
-    name: str | None = Field(default=None, description="That of the address, if it is sent.")
+    name: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class MCPServerConfigRequest(_UserServerBody):
-    """A server to add: an address, a template with its parameters, or (where allowed) a command."""
+    """A server to add: a URL, a template with its parameters, or (where allowed) a command."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
@@ -114,10 +115,10 @@ class MCPServerConfigRequest(_UserServerBody):
 
 
 class _SharedServerBody(_ServerBody):
-    """What can be said of a shared server when it is registered and when it is changed."""
+    """Fields of a shared server, for registering and changing it."""
 
     alias: Alias | None = Field(
-        default=None, description="What the names of its tools begin with, before `__`."
+        default=None, description="Prefix of its tools' names, before `__`."
     )
     cwd: Annotated[SafeText, StringConstraints(max_length=4096)] | None = Field(
         default=None, description="The folder a command is started in; empty: its own."
@@ -130,7 +131,7 @@ class _SharedServerBody(_ServerBody):
     )
     max_concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
     on_change: OnChange | None = Field(
-        default=None, description="What happens to a tool whose definition changes."
+        default=None, description="How a changed tool definition is treated."
     )
 
     @property
@@ -145,39 +146,43 @@ class _SharedServerBody(_ServerBody):
 
 
 class SharedServerUpdate(_SharedServerBody):
-    """What to change in a shared server; what is left out or null stays, its secrets too.
+    """Changes of a shared server; what is left out or null stays, its secrets too.
 
-    An empty `cwd` or `proxy_url` takes it away.
+    An empty `cwd` or `proxy_url` removes it.
     """
 
     model_config = ConfigDict(json_schema_extra={"example": {"call_timeout": 60}})
 
-    server_id: str | None = Field(default=None, description="That of the address, if it is sent.")
+    server_id: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class SharedServerCreate(_SharedServerBody):
-    """A shared server to register: everyone's, or one tenant's."""
+    """A shared server to register: for everyone, or for one tenant."""
 
     model_config = ConfigDict(json_schema_extra={"example": {**_EXAMPLE, "scope": "global"}})
 
-    server_id: ServerId | None = Field(default=None, description="Made if it is left out.")
+    server_id: ServerId | None = Field(default=None, description="Generated if left out.")
     name: Name
     scope: SharedScope = "global"
     tenant_id: Id | None = None
 
 
 class CredentialsBody(RequestModel):
-    """The user's own credentials for a shared server; those not named are forgotten."""
+    """The user's own credentials for a shared server; those left out are deleted."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"headers": {"Authorization": "Bearer …"}}}
     )
 
     headers: dict[HeaderName, Secret] = Field(
-        default_factory=dict[str, SecretStr], max_length=100, description=f"`{MASK}` keeps one."
+        default_factory=dict[str, SecretStr],
+        max_length=100,
+        description=f"`{MASK}` keeps the old.",
     )
     env: dict[VariableName, Secret] = Field(
-        default_factory=dict[str, SecretStr], max_length=100, description=f"`{MASK}` keeps one."
+        default_factory=dict[str, SecretStr],
+        max_length=100,
+        description=f"`{MASK}` keeps the old.",
     )
 
 
@@ -191,7 +196,7 @@ class ServerToolInfo(ResponseModel):
     status: ToolStatus
     enabled: bool = Field(examples=[True])
     annotations: dict[str, Any] = Field(examples=[{"readOnlyHint": True}])
-    asks_first: bool = Field(description="A person is asked before it is called.")
+    asks_first: bool = Field(description="A call needs approval.")
     definition_hash: str = Field(examples=["9f86d081" * 8])
 
     @classmethod
@@ -211,7 +216,7 @@ class ServerToolInfo(ResponseModel):
 
 
 class MCPServerConfigResponse(ResponseModel):
-    """A server a user has. Of a shared one it is not said how it is reached."""
+    """A user's server. A shared one has no connection details."""
 
     name: str = Field(examples=["orders"])
     scope: Scope = Field(description="`user`: their own.", examples=["user"])
@@ -229,7 +234,7 @@ class MCPServerConfigResponse(ResponseModel):
     disabled: bool
     has_credentials: bool = Field(description="Own credentials for a shared server are stored.")
     status: ServerStatus = Field(examples=["connected"])
-    status_detail: str = Field(description="More of it, and why.", examples=["ready"])
+    status_detail: str = Field(description="Details and the reason.", examples=["ready"])
     tools: list[ServerToolInfo]
 
     @classmethod
@@ -284,14 +289,14 @@ class SharedServerInfo(MCPServerConfigResponse):
 
 
 class ServerDeleted(ResponseModel):
-    """That a user's server is forgotten."""
+    """Confirms that a user's server was deleted."""
 
     status: Literal["deleted"] = "deleted"
     server_name: str = Field(examples=["orders"])
 
 
 class TrialInfo(ResponseModel):
-    """What came of trying a server out."""
+    """The result of testing a server."""
 
     ok: bool = Field(examples=[True])
     status: ServerStatus = Field(examples=["connected"])
@@ -352,13 +357,13 @@ Pattern = Annotated[SafeText, StringConstraints(min_length=1, max_length=200)]
 
 
 class ParameterBody(RequestModel):
-    """What a user fills in: `{name}` in an argument or a variable of the template."""
+    """A parameter: `{name}` in an argument or a variable of the template."""
 
     name: ParameterName = Field(examples=["folder"])
     description: Text = ""
     is_secret: bool = False
     is_required: bool = True
-    pattern: Pattern | None = Field(default=None, description="What a value has to match, whole.")
+    pattern: Pattern | None = Field(default=None, description="Must match the whole value.")
 
     @property
     def parameter(self) -> Parameter:
@@ -367,7 +372,7 @@ class ParameterBody(RequestModel):
 
 
 class TemplateBody(RequestModel):
-    """A stdio server that users may have: a fixed command with places for parameters."""
+    """A stdio server for users: a fixed command with parameters."""
 
     name: Name = Field(examples=["files"])
     description: Text = Field(default="", examples=["Reads a folder."])
@@ -394,13 +399,13 @@ class TemplateBody(RequestModel):
 
 
 class TemplateUpdate(TemplateBody):
-    """What a template shall be from now on."""
+    """A template's new content."""
 
-    template_id: str | None = Field(default=None, description="Its own id, if it is sent.")
+    template_id: str | None = Field(default=None, description="If sent, must match the URL.")
 
 
 class ParameterInfo(ResponseModel):
-    """What a user fills in."""
+    """A parameter of a template."""
 
     name: str = Field(examples=["folder"])
     description: str = Field(examples=["Which folder it may read."])

@@ -1,6 +1,6 @@
-"""The catalogue of MCP tools, templates, allow-lists and the call log, as administrators read them.
+"""Request and response models of the MCP tool catalogue, allow-lists and the call log.
 
-Arguments and results of calls are not kept, so they are not here either.
+Arguments and results of calls are not stored, so no model has them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SCHEMA = {"type": "object", "properties": {"orderId": {"type": "string"}}, "req
 
 
 class McpToolInfo(ResponseModel):
-    """A tool of the catalogue, as its server describes it and as it stands here."""
+    """A tool of the catalogue: its server's description and its state here."""
 
     id: int = Field(examples=[41])
     server_id: str
@@ -50,7 +50,7 @@ class McpToolInfo(ResponseModel):
     retry_safe: bool
     timeout: float | None = Field(description="Null: the server's.", examples=[None])
     asks_first: bool = Field(
-        description="A person is asked before it is called: not if its definition says that it "
+        description="A call needs approval: not if its definition says that it "
         "only reads and somebody approved that definition."
     )
     first_seen_at: UtcTime | None = Field(examples=["2026-03-01T09:30:00.000Z"])
@@ -97,19 +97,19 @@ McpToolSearch = Annotated[McpToolQuery, Query()]
 
 
 class McpToolUpdate(RequestModel):
-    """How a tool may be used; what is left out stays."""
+    """How a tool may be used; what is left out stays unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"enabled": False}})
 
     enabled: bool | None = None
     retry_safe: bool | None = Field(
-        default=None, description="Calling it twice does no harm: it is tried again when it fails."
+        default=None, description="It is safe to call twice, and retried after a failure."
     )
     timeout: Seconds | None = Field(default=None, description="Null is the server's.")
 
 
 class McpToolApproval(RequestModel):
-    """Which definition was looked at: the `definition_hash` of the tool or its difference."""
+    """The definition to approve: the `definition_hash` of the tool or of its diff."""
 
     definition_hash: Hash = Field(examples=["9f86d081" * 8])
 
@@ -150,7 +150,7 @@ class ToolNameBody(RequestModel):
 
 
 class AllowlistBody(RequestModel):
-    """All MCP tools an agent, or an API key, may use. Null lifts the limit of a key."""
+    """All MCP tools an agent, or an API key, may use. Null removes the limit of a key."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -244,7 +244,7 @@ def _utc(at: datetime | None) -> datetime | None:
 
 
 class CallInfo(ResponseModel):
-    """A call of an MCP tool: on whose behalf, of what, and how it ended. Never what was said."""
+    """A call of an MCP tool: caller, tool and outcome, without arguments and result."""
 
     call_id: str = Field(examples=["01JNV3Q4ZC1111111111111111"])
     trace_id: str = Field(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])

@@ -1,4 +1,4 @@
-"""What the tools of `/mcp` take and what they give: their schemas are made of these."""
+"""Arguments and results of the tools of `/mcp`; their JSON schemas come from these models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ROWS = 1_000
 SourceName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=128),
-    Field(description="A data source's name or id; leave out for the usual one."),
+    Field(description="A data source's name or id; leave out for the default one."),
 ]
 TableName = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
@@ -23,15 +23,15 @@ TableName = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 class AskArguments(RequestModel):
     """A question in plain words."""
 
-    question: MessageText = Field(description="What you want to know, or have done, in plain words")
+    question: MessageText = Field(description="A question or a task, in plain words")
     session_id: Id | None = Field(
-        default=None, description="Of an earlier answer, to go on with that conversation"
+        default=None, description="Of an earlier answer, to continue that conversation"
     )
-    agent: Name | None = Field(default=None, description="Who is asked; by default who fits best")
+    agent: Name | None = Field(default=None, description="The agent; by default the best match")
 
 
 class ArtifactLink(ResponseModel):
-    """A table, chart or file that was made on the way, and where it is."""
+    """A table, chart or file of the answer, with its URL."""
 
     artifact_id: str
     kind: ArtifactKind
@@ -40,7 +40,7 @@ class ArtifactLink(ResponseModel):
 
 
 class WaitingCall(ResponseModel):
-    """A call that waits for a person."""
+    """A call that waits for approval."""
 
     request_id: str
     tool: str
@@ -48,7 +48,7 @@ class WaitingCall(ResponseModel):
 
 
 class AskAnswer(ResponseModel):
-    """What came of a question. `figures` says which of its numbers the results back."""
+    """The answer to a question. `figures` says which of its numbers the results support."""
 
     answer: str
     status: RunStatus
@@ -61,11 +61,11 @@ class AskAnswer(ResponseModel):
 
 
 class NoArguments(RequestModel):
-    """Nothing."""
+    """No arguments."""
 
 
 class TableSummary(ResponseModel):
-    """A table, as it is listed."""
+    """A table in a list."""
 
     key: str
     comment: str | None
@@ -73,7 +73,7 @@ class TableSummary(ResponseModel):
 
 
 class SourceSummary(ResponseModel):
-    """A data source the caller may read, with its tables. `problem`: why they are not known."""
+    """A data source the caller may read, with its tables. `problem`: why they could not be read."""
 
     source_id: str
     name: str
@@ -99,7 +99,7 @@ class TableArguments(RequestModel):
 
 
 class TableDescription(ResponseModel):
-    """A table with its columns, keys and sample values, as the caller may see it."""
+    """A table with its columns, keys and sample values, as the caller may read it."""
 
     source: str
     dialect: str
@@ -113,16 +113,15 @@ class SqlArguments(RequestModel):
     sql: Sql = Field(description="One SELECT statement in the source's dialect")
     source: SourceName | None = None
     max_rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
-        default=100, description="How many rows come back here; the whole result is kept"
+        default=100, description="How many rows to return; the whole result is stored"
     )
 
 
 class SqlResult(ResponseModel):
-    """What a statement found: `row_count` rows, kept at `url`; the first are in `rows`.
+    """A statement's result: `row_count` rows, stored at `url`; the first are in `rows`.
 
-    `truncated_by` is why the reading stopped early, if it did, or `values` where the source cut a
-    value; `warnings` are the source's. Integers beyond 2^53 and decimals
-    are text.
+    `truncated_by` is why reading stopped early, if it did, or `values` where the source cut one;
+    `warnings` are the source's. Integers beyond 2^53 and decimals are text.
     """
 
     source: str

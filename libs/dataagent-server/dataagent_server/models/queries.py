@@ -1,7 +1,4 @@
-"""What a source holds, and statements over it with what came of them.
-
-Results that were kept, as they go over the wire.
-"""
+"""Request and response models of catalogues, statements and their stored results."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ class ArtifactQuery(BaseModel):
     sort: list[Annotated[SafeText, Field(max_length=500)]] = Field(
         default_factory=list[str],
         max_length=20,
-        description="Columns to sort by, the first counts most; `-name` from the greatest. "
+        description="Columns to sort by, in order; `-name` sorts descending. "
         "For a page, not for a file.",
     )
 
@@ -56,7 +53,7 @@ class ArtifactQuery(BaseModel):
 
     @property
     def is_for_rows(self) -> bool:
-        """Whether a page of rows is asked for."""
+        """Whether a page of rows was requested."""
         return self.limit is not None or self.offset is not None or bool(self.sort)
 
 
@@ -74,7 +71,7 @@ class ResultColumnInfo(ResponseModel):
 
 
 class ReceiptInfo(ResponseModel):
-    """What a result rests on."""
+    """A result's provenance."""
 
     source_id: str
     source_name: str
@@ -146,7 +143,7 @@ class RowsInfo(ResponseModel):
 
 
 class ArtifactDetail(ArtifactInfo):
-    """An artefact with what it rests on; `page` if rows were asked for; `spec` of a chart.
+    """An artefact with its provenance; `page` if rows were requested; `spec` of a chart.
 
     `spec` is Vega-Lite with its values in it, as vega-embed takes it.
     """
@@ -164,7 +161,7 @@ class ArtifactDetail(ArtifactInfo):
         page: RowsPage | None = None,
         spec: dict[str, Any] | None = None,
     ) -> Self:
-        """An artefact with what was asked of it."""
+        """An artefact with the requested parts."""
         return cls(
             **dict(ArtifactInfo.of(artifact)),
             columns=[ResultColumnInfo.of(column) for column in artifact.columns],
@@ -213,7 +210,7 @@ class TableInfo(ResponseModel):
 
 
 class TableName(ResponseModel):
-    """A table or view, without what is in it."""
+    """A table or view, without its columns."""
 
     key: str
     comment: str | None
@@ -221,7 +218,7 @@ class TableName(ResponseModel):
 
 
 class HitInfo(ResponseModel):
-    """A table that fits what was searched for, its columns best first, and why."""
+    """A search hit: a table, its matching columns, best first, and the reason."""
 
     table_key: str
     columns: list[str]
@@ -230,7 +227,7 @@ class HitInfo(ResponseModel):
 
 
 class CatalogueSummary(ResponseModel):
-    """How fresh a catalogue is, what changed in it last, and what keeps it from being fresh."""
+    """When a catalogue was read, what changed last, and why it could not be read."""
 
     source_id: str
     dialect: str
@@ -260,7 +257,7 @@ class CatalogueSummary(ResponseModel):
 
 
 class CatalogueInfo(CatalogueSummary):
-    """What the caller may see of a source: `table_count` tables, of which those asked for."""
+    """A source's catalogue as the caller may read it; `tables` has those requested."""
 
     tables: list[TableInfo]
     hits: list[HitInfo] | None = None
@@ -280,7 +277,7 @@ class CatalogueInfo(CatalogueSummary):
 
 
 class CheckRequest(RequestModel):
-    """A statement to look at."""
+    """A statement to check."""
 
     sql: Sql
 
@@ -293,7 +290,7 @@ class QueryRequest(CheckRequest):
 
 
 class CheckResponse(ResponseModel):
-    """A statement that may run, as it would, and the rules that hold for it."""
+    """A statement that may run, as it would run, and the rules that apply."""
 
     ok: Literal[True] = True
     sql_executed: str
@@ -306,7 +303,7 @@ class CheckResponse(ResponseModel):
 
 
 class StatisticsInfo(ResponseModel):
-    """A column's figures over all its rows. Null: it makes no sense here, or there is no value.
+    """A column's statistics over all rows. Null: not applicable, or no value.
 
     Decimals, and integers beyond 2^53, are text.
     """
@@ -334,7 +331,7 @@ class StatisticsInfo(ResponseModel):
 
 
 class QueryResponse(ResponseModel):
-    """What came of a statement: where it is kept, its shape, its first rows, what it rests on."""
+    """A statement's result: where it is stored, its shape, first rows and provenance."""
 
     artifact: ArtifactInfo
     columns: list[ResultColumnInfo]

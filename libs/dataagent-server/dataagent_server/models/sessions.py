@@ -1,9 +1,4 @@
-"""Sessions and their messages, as they go over the wire.
-
-Conversations: sessions as the web app shows them.
-
-What was said in a conversation, with what was seen of it live.
-"""
+"""Request and response models of sessions, conversations, messages and thread histories."""
 
 from __future__ import annotations
 
@@ -47,7 +42,7 @@ def _small(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class SessionCreate(RequestModel):
-    """What a caller may say about a session it creates; `metadata` is given back as it is."""
+    """A session to create; `metadata` is stored and returned as it is."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"metadata": {"ticket": "A-17"}}})
 
@@ -56,7 +51,7 @@ class SessionCreate(RequestModel):
 
 
 class SessionCompact(RequestModel):
-    """What a summary of a conversation should keep above all."""
+    """What a summary must contain above all."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"keep": "the definition of revenue"}})
 
@@ -124,7 +119,7 @@ Title = Annotated[SafeText, StringConstraints(min_length=1, max_length=TITLE_LEN
 
 
 class ConversationCreate(RequestModel):
-    """What a caller may say about a conversation it begins."""
+    """A conversation to create."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"title": "Sales by region"}})
 
@@ -132,7 +127,7 @@ class ConversationCreate(RequestModel):
 
 
 class ConversationUpdate(RequestModel):
-    """Another title."""
+    """A new title."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"title": "Sales in spring"}})
 

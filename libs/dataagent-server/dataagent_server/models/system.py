@@ -1,9 +1,4 @@
-"""How the whole installation is, as administrators see it.
-
-How the server is.
-
-What an installation tells its pages about itself.
-"""
+"""Response models of health, readiness, the installation, and what its web pages need."""
 
 from __future__ import annotations
 
@@ -21,11 +16,11 @@ from dataagent_server.models.fields import ResponseModel
 
 
 class RunsInfo(ResponseModel):
-    """Runs under way and waiting."""
+    """Active and queued runs."""
 
     active: int = Field(description="In this process.", examples=[2])
     queued: int | None = Field(
-        description="Waiting for a place, in all processes; a thousand stands for more.",
+        description="Queued, in all processes; a thousand stands for more.",
         examples=[0],
     )
 
@@ -38,7 +33,7 @@ class ConnectionsInfo(ResponseModel):
 
 
 class SandboxInfo(ResponseModel):
-    """Where agents' code runs; `auto` until the first use has chosen a wall."""
+    """The sandboxes for agents' code; `auto` until the first use has chosen a kind."""
 
     kind: str = Field(examples=["bwrap"])
     ready: int = Field(description="Waiting for an owner.", examples=[5])
@@ -51,7 +46,7 @@ class SandboxInfo(ResponseModel):
 
 
 class McpInfo(ResponseModel):
-    """The MCP servers that are not switched off, users' too, as this process sees them."""
+    """The enabled MCP servers, users' too, as this process sees them."""
 
     servers: int = Field(examples=[3])
     connected: int = Field(examples=[2])
@@ -70,7 +65,7 @@ class McpInfo(ResponseModel):
 
 
 class Versions(ResponseModel):
-    """What is installed."""
+    """Installed versions."""
 
     dataagent: str = Field(examples=["0.1.0"])
     python: str = Field(examples=["3.11.9"])
@@ -82,9 +77,9 @@ class Versions(ResponseModel):
 
 
 class SystemInfo(ResponseModel):
-    """How the installation is. `checks` has `ok`, or what is wrong, for each thing it needs.
+    """The state of the installation. `checks` has `ok` or the problem of each dependency.
 
-    What cannot be told while the database is away is null.
+    What cannot be read while the database is unavailable is null.
     """
 
     status: Literal["ready", "not_ready"]
@@ -110,7 +105,7 @@ class Health(ResponseModel):
 
 
 class Readiness(ResponseModel):
-    """The process can do its work, and what was looked at."""
+    """The process is ready; `checks` names its dependencies."""
 
     status: Literal["ready"]
     checks: dict[str, Literal["ok"]]
@@ -125,15 +120,15 @@ def is_offline(settings: ServerSettings) -> bool:
 
 
 class Info(ResponseModel):
-    """The installation, as far as its pages need to know it."""
+    """The installation, as its web pages need it."""
 
     version: str
-    model: str | None = Field(description="Null for who is not logged in.", examples=["offline"])
-    is_offline: bool = Field(description="Answers come by rule: no language model is set up.")
+    model: str | None = Field(description="Null before login.", examples=["offline"])
+    is_offline: bool = Field(description="No language model is configured; answers are rule-based.")
     max_upload_bytes: int = Field(examples=[10_485_760])
     sandbox: bool = Field(description="Agents can run code here.")
     multi_tenant: bool
-    auth_disabled: bool = Field(description="Everyone is let in as an administrator.")
+    auth_disabled: bool = Field(description="Every caller is an administrator.")
 
     @classmethod
     def of(cls, settings: ServerSettings, *, is_known: bool, has_sandbox: bool) -> Info:

@@ -1,4 +1,4 @@
-"""The WebSocket door: `/ws/chat/{session_id}`."""
+"""The WebSocket route `/ws/chat/{session_id}`."""
 
 from dataagent_server.ws.handlers import WebSocketChatHandler
 from dataagent_server.ws.manager import Connection, ConnectionManager

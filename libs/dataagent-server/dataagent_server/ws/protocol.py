@@ -1,7 +1,6 @@
-"""What a client may say on a socket, and what the server says besides events. Pure.
+"""Messages of the chat socket: the client's commands, and frames that are not run events.
 
-`parse` turns a frame into a command or raises `BadInput`; the `*_frame` functions build the
-messages that are not events of a run. Above: `handlers.py`.
+`parse` turns a frame into a command or raises `BadInput`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from dataagent_server.api.openapi import example_of
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
-from dataagent_server.models import chat, sessions
+from dataagent_server.models import chat, fields, sessions
 from tests.requirements import requirement
 
 Json = dict[str, Any]
@@ -138,7 +138,7 @@ def test_the_document_has_no_secret(settings_for: Callable[..., ServerSettings])
 
 @requirement("R21.1", "R21.2", "R21.3", "R21.4", "R21.5", "P33")
 @pytest.mark.parametrize(
-    ("model", "fields", "needed"),
+    ("model", "properties", "needed"),
     [
         ("ChatRequest", {"message", "session_id", "assistant_id"}, {"message"}),
         ("ChatResponse", {"session_id", "events"}, {"session_id", "events"}),
@@ -151,10 +151,10 @@ def test_the_document_has_no_secret(settings_for: Callable[..., ServerSettings])
     ],
 )
 def test_a_model_has_the_fields_of_the_requirements(
-    document: Json, model: str, fields: set[str], needed: set[str]
+    document: Json, model: str, properties: set[str], needed: set[str]
 ) -> None:
     schema = document["components"]["schemas"][model]
-    assert fields <= schema["properties"].keys()
-    assert needed == fields & set(schema["required"])
+    assert properties <= schema["properties"].keys()
+    assert needed == properties & set(schema["required"])
     made = [getattr(module, model, None) for module in (chat, sessions, fields)]
     assert any(issubclass(each, BaseModel) for each in made if each is not None)

@@ -128,6 +128,6 @@ async def test_while_nobody_can_tell_everyone_stays(
         await away.live_connections.recheck_all()
         assert away.live_connections.count == 1
     assert away.left == []
-    assert "visitors were not looked at" in caplog.text
+    assert "open connections were not checked" in caplog.text
     users.close()
     await database.close()

@@ -233,7 +233,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(
     live: LiveServer, connect: Any, era: str
 ) -> None:
     async with connect(live, ALICE, era) as client:
-        with pytest.raises(MCPError, match=r"There is no tool 'nothing'\. There are: ask, "):
+        with pytest.raises(MCPError, match=r"There is no tool 'nothing'\. Use one of: ask, "):
             await client.call_tool("nothing", {})
 
 
@@ -295,4 +295,4 @@ async def test_limits_of_runs_and_messages_hold_here_too(
     assert not first.is_error
     for refused in (second, third):
         assert refused.is_error
-        assert text_of(refused).startswith("At most 1 messages a minute are taken.")
+        assert text_of(refused).startswith("At most 1 messages a minute are accepted.")

@@ -1,1 +1,1 @@
-"""`/api/v1`: the door for integrators."""
+"""`/api/v1`: the routes for integrators."""

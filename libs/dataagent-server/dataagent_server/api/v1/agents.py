@@ -1,6 +1,6 @@
-"""`/api/v1/agents`: which there are, what they do, and the tools bound to them.
+"""`/api/v1/agents`: agents and the tools bound to them.
 
-Everyone sees those they may choose; administrators create and change them.
+Callers list those they may choose; administrators create and change them.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ async def update_agent(
 
 @router.delete("/{agent_id}", operation_id="delete_agent", status_code=204)
 async def delete_agent(agent_id: PathId, _: AdminUser, agents: AgentsDep) -> None:
-    """Delete an agent that was created. For administrators; 409 while a run of it is active."""
+    """Delete a created agent. For administrators; 409 while a run of it is active."""
     await agents.delete(agent_id)

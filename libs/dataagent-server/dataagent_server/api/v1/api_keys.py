@@ -28,9 +28,9 @@ async def list_api_keys(
 async def create_api_key(
     body: ApiKeyCreate, user: CurrentUser, users: UsersDep, user_id: OfUser = None
 ) -> NewApiKey:
-    """Make a key. `key` is in this answer and in no other. Only an account has keys (409).
+    """Create a key. Only this response has the `key` itself. Only an account has keys (409).
 
-    A key for another user shows in their list with who made it.
+    The list of another user's keys shows who made one for them.
     """
     owner = user.resolve_user(user_id)
     return NewApiKey.made(*await users.keys.create(owner, body.name, by=user.user_id))
@@ -40,5 +40,5 @@ async def create_api_key(
 async def revoke_api_key(
     key_id: PathId, user: CurrentUser, users: UsersDep, user_id: OfUser = None
 ) -> None:
-    """End one of the caller's keys, at once."""
+    """Revoke one of the caller's keys, at once."""
     await users.keys.revoke(key_id, owner=user.resolve_user(user_id))

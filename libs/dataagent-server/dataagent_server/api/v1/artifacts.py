@@ -1,4 +1,4 @@
-"""`/api/v1/artifacts`: results that were kept, and charts made from them."""
+"""`/api/v1/artifacts`: stored results, and charts made from them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def get_artifact(
     user: CurrentUser,
     container: ContainerDep,
 ) -> ArtifactDetail | Response:
-    """One of the caller's artefacts: what it is, with a page of rows, or as a file."""
+    """One of the caller's artefacts, with a page of rows, or as a file."""
     data = container.core.data
     artifact = await data.service.artifacts.get(artifact_id, owner=user.user_id)
     if query.format is not None:
@@ -82,7 +82,7 @@ async def delete_artifact(artifact_id: PathId, user: CurrentUser, artifacts: Art
 async def _file(
     artifact: Artifact, fmt: ArtifactFormat, query: ArtifactQuery, container: Container
 ) -> Response:
-    """A table, or the rows of it that are asked for, is made while it is sent; a chart first."""
+    """A table's file is made while it is sent, a chart's before."""
     headers, data = file_headers(artifact.title, fmt), container.core.data
     match artifact.kind:
         case "table":

@@ -1,10 +1,7 @@
-"""`/api/v1/audit`: who did what. For administrators.
+"""`/api/v1/audit`: the audit log, for administrators; as pages, and exported as CSV or JSON lines.
 
-Rows of the audit log as a file: CSV for spreadsheets, JSON lines for programs. Pure.
-
-Every field of a row is in both, the hashes too, so that a copy can be checked against the log. In
-CSV a text that a spreadsheet would run as a formula gets an apostrophe in front. Above:
-`v1/audit.py`, which sends it. Below: `models/audit.py`.
+Both formats have every field of a row, the hashes too, so that a copy can be checked against the
+log. In CSV a text that a spreadsheet would run as a formula gets an apostrophe in front.
 """
 
 from __future__ import annotations
@@ -81,7 +78,7 @@ _FILES: dict[int | str, dict[str, Any]] = {
 
 @router.get("", operation_id="list_audit")
 async def list_audit(_: AdminUser, audit: AuditDep, search: AuditSearch) -> Page[AuditInfo]:
-    """What happened, the newest first. What runs did shows within half a second."""
+    """The audit log, newest first. Records of runs appear within half a second."""
     found, total = await audit.list(search.wanted, limit=search.limit, offset=search.offset)
     return Page[AuditInfo](items=[AuditInfo.of(each) for each in found], total=total)
 
@@ -90,9 +87,9 @@ async def list_audit(_: AdminUser, audit: AuditDep, search: AuditSearch) -> Page
 async def export_audit(
     _: AdminUser, audit: AuditDep, search: AuditWhole, container: ContainerDep
 ) -> Download:
-    """All that happened and fits, the oldest first, as a file. It ends whole or is cut off visibly.
+    """The matching records, oldest first, as a file. It is complete, or visibly cut off.
 
-    Who took a copy is itself in the log.
+    The export itself is recorded.
     """
     return Download(
         lambda: audit_file(audit.pages(search.wanted), search.format),
@@ -104,5 +101,5 @@ async def export_audit(
 
 @router.get("/verify", operation_id="verify_audit")
 async def verify_audit(_: AdminUser, audit: AuditDep) -> AuditVerdict:
-    """Walk along the chain of hashes: was a row changed, removed, inserted or moved?"""
+    """Verify the chain of hashes: whether a row was changed, removed, inserted or moved."""
     return AuditVerdict.of(await audit.verify())

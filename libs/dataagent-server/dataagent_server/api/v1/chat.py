@@ -1,4 +1,4 @@
-"""`/api/v1/chat`: one message, one answer."""
+"""`/api/v1/chat`: a message, and its answer in one response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from dataagent_server.models.fields import PathId
 
 router = APIRouter(prefix="/chat", tags=["chat"], route_class=PrivateRoute)
 IsAwaited = Annotated[
-    bool, Query(description="False: answer 202 as soon as the message is kept and its run begun.")
+    bool,
+    Query(description="False: answer 202 once the message is stored and its run has begun."),
 ]
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {"model": ChatAccepted, "description": "The run has begun (`wait=false`)"}
@@ -35,7 +36,7 @@ async def chat(
 ) -> Response:
     """Send a message and wait for the run's end, or until it waits for an approval.
 
-    A caller that leaves does not stop the run; one that does not wait reads it later.
+    A caller that disconnects does not stop the run, and can read it later.
     """
     with container.capacity.slot(user.user_id):
         started = await start_run(container, user, body.session_id, body, creates_session=True)
@@ -48,7 +49,7 @@ async def chat(
 
 @router.post("/{session_id}/cancel", operation_id="cancel_chat")
 async def cancel_chat(session_id: PathId, user: CurrentUser, runs: RunsDep) -> CancelResponse:
-    """Stop what runs in a session; 404 if nothing does."""
+    """Cancel the active run of a session; 404 if there is none."""
     return CancelResponse.of(await runs.cancel_session(session_id, owner=user.user_id))
 
 

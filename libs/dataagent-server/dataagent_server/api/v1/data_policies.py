@@ -1,7 +1,4 @@
-"""What of a data source its readers may see: policies, and the attributes row filters ask for.
-
-All of it is for administrators.
-"""
+"""Policies of a data source, and the user attributes that row filters use. For administrators."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ async def list_policies(_: AdminUser, source: SourceDep, data: DataDep) -> Page[
 async def create_policy(
     _: AdminUser, source: SourceDep, body: PolicyBody, data: DataDep
 ) -> PolicyInfo:
-    """Add a policy. It must fit the source: every table, column and filter is looked at."""
+    """Add a policy. It must fit the source: every table, column and filter is checked."""
     return PolicyInfo.of(await data.put_policy(source, body.name, body.rules))
 
 
@@ -44,11 +41,11 @@ async def create_policy(
 async def replace_policy(
     _: AdminUser, source: SourceDep, policy_id: PathId, body: PolicyUpdate, data: DataDep
 ) -> PolicyInfo:
-    """Put another policy in a policy's place."""
+    """Replace a policy."""
     check_same("policy_id", policy_id, body.policy_id)
     check_same("source_id", source.source_id, body.source_id)
-    kept = await data.put_policy(source, body.name, body.rules, policy_id=policy_id)
-    return PolicyInfo.of(kept)
+    policy = await data.put_policy(source, body.name, body.rules, policy_id=policy_id)
+    return PolicyInfo.of(policy)
 
 
 @router.delete(_ONE_POLICY, operation_id="delete_policy", status_code=204)
@@ -59,7 +56,7 @@ async def delete_policy(_: AdminUser, source: SourceDep, policy_id: PathId, data
 
 @router.get(_ATTRIBUTES, operation_id="get_user_attributes")
 async def get_user_attributes(_: AdminUser, user_id: PathId, data: DataDep) -> AttributesInfo:
-    """What row filters may ask about a user."""
+    """A user's attributes, which row filters can use."""
     found = await data.sources.attributes.get(user_id)
     return AttributesInfo(user_id=user_id, attributes=found)
 
@@ -68,7 +65,7 @@ async def get_user_attributes(_: AdminUser, user_id: PathId, data: DataDep) -> A
 async def set_user_attributes(
     _: AdminUser, user_id: PathId, body: AttributesBody, data: DataDep
 ) -> AttributesInfo:
-    """Say anew what row filters may ask about a user."""
+    """Replace a user's attributes, which row filters can use."""
     check_same("user_id", user_id, body.user_id)
     await data.sources.attributes.replace(user_id, body.attributes)
     found = await data.sources.attributes.get(user_id)

@@ -1,4 +1,4 @@
-"""`/api/v1/data-sources`: which there are and who may read them. Administrators change them."""
+"""`/api/v1/data-sources`: sources and who may read them. Administrators change them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dataagent_server.models.fields import Page, check_same
 
 router = APIRouter(prefix="/data-sources", tags=["data sources"], route_class=PrivateRoute)
 IsChecked = Annotated[
-    bool, Query(alias="check", description="Open the source once, to see that it answers.")
+    bool, Query(alias="check", description="Connect once, to check that the source answers.")
 ]
 
 
@@ -36,7 +36,7 @@ async def list_data_sources(viewer: DataViewerDep, data: DataDep) -> Page[Source
 async def create_data_source(
     body: SourceCreate, admin: AdminUser, reader: ReaderDep, data: DataDep, check: IsChecked = True
 ) -> SourceInfo:
-    """Register a source; one that does not answer is not kept. For administrators."""
+    """Register a source, unless it does not answer. For administrators."""
     source = await data.register(body.new, owner_id=admin.user_id, must_connect=check)
     return SourceInfo.of(source, reader)
 
@@ -65,9 +65,9 @@ async def update_data_source(
 
 @router.delete("/{source_id}", operation_id="delete_data_source", status_code=204)
 async def delete_data_source(source: SourceDep, reader: ReaderDep, files: FilesDep) -> None:
-    """Forget a source with its credential, grants, policies and files; results stay.
+    """Delete a source with its credential, grants, policies and files; results stay.
 
-    For administrators, and for whoever made it of their own files.
+    For administrators, and for the user who made it from their own files.
 
     The sample database comes back at the next start, unless `DATAAGENT_SAMPLE_DATA` is false.
     """
@@ -78,6 +78,6 @@ async def delete_data_source(source: SourceDep, reader: ReaderDep, files: FilesD
 async def set_data_source_grants(
     _: AdminUser, source: SourceDep, body: GrantsBody, reader: ReaderDep, data: DataDep
 ) -> SourceInfo:
-    """Say anew who may read a source. For administrators."""
+    """Replace the list of who may read a source. For administrators."""
     check_same("source_id", source.source_id, body.source_id)
     return SourceInfo.of(await data.sources.set_grants(source.source_id, body.all), reader)

@@ -1,4 +1,4 @@
-"""`/api/v1/health`: is the process alive, can it work."""
+"""`/api/v1/health`: whether the process is alive, and whether it is ready."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _NOT_READY: dict[int | str, dict[str, Any]] = {503: {"model": ErrorResponse}}
 @router.get("", operation_id="health")
 @router.get("/live", operation_id="health_live")
 async def health(container: ContainerDep) -> Health:
-    """The process answers, which version it is and since when, in seconds."""
+    """The process answers: its version, and its uptime in seconds."""
     return Health(status="ok", version=__version__, uptime=round(container.uptime, 3))
 
 
 @router.get("/ready", operation_id="health_ready", response_model=Readiness, responses=_NOT_READY)
 async def ready(container: ContainerDep) -> Readiness | Response:
-    """The process can take work: whatever it needs for that answers.
+    """The process is ready: everything it depends on answers.
 
-    That is the database, which has its tables up to date and takes a write, space on the disk, with
-    several processes Redis, and where workers execute the runs at least one of them.
+    That is a database that is migrated and writable, free disk space, with several processes Redis,
+    and, where workers execute the runs, at least one worker.
     """
     checks = await readiness(container)
     if all(result == "ok" for result in checks.values()):

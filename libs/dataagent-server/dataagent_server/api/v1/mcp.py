@@ -1,4 +1,4 @@
-"""MCP servers over HTTP: a user's own, the registry, what they offer, calls and templates."""
+"""MCP over HTTP: users' servers, shared servers, tools, allow-lists, calls and templates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def list_user_mcp_servers(
 ) -> Page[MCPServerConfigResponse]:
     """A user's own servers, each with its status and tools, by name.
 
-    With `include=shared` the shared ones they have are among them; `scope` says which those are.
+    With `include=shared` the list has shared servers too; `scope` tells them apart.
     """
     found = await mcp.list_for(user_id, asked_by=user, is_shared_included=include == "shared")
     items = [MCPServerConfigResponse.of(each) for each in found]
@@ -75,8 +75,8 @@ async def add_user_mcp_server(
 ) -> MCPServerConfigResponse:
     """Add a server; it can be used from the next session on.
 
-    409 if the name is taken, 429 at the limit. One of the name of a shared server stands in its
-    place for this user. 403 for what the installation does not let users start or reach.
+    409 if the name is taken, 429 at the limit, 403 for what users may not start or reach. One with
+    a shared server's name replaces it for this user.
     """
     added = await mcp.add(
         user_id, body.name, body.fields, parameters=body.parameters, asked_by=user
@@ -100,9 +100,9 @@ async def update_user_mcp_server(
     user: CurrentUser,
     mcp: McpDep,
 ) -> MCPServerConfigResponse:
-    """Change a user's own server; sessions in progress go on with it as it was.
+    """Change a user's own server; current sessions continue with the previous version.
 
-    Unless it is disabled, which holds at once. 422 if the body has another `name`.
+    Disabling it takes effect at once. 422 if the body has another `name`.
     """
     check_same("name", server_name, body.name)
     changed = await mcp.change(
@@ -115,7 +115,7 @@ async def update_user_mcp_server(
 async def delete_user_mcp_server(
     user_id: PathId, server_name: ServerName, user: CurrentUser, mcp: McpDep
 ) -> ServerDeleted:
-    """Forget a user's own server with its secrets; it is disconnected at once, everywhere."""
+    """Delete a user's own server with its secrets; it is disconnected at once, everywhere."""
     await mcp.remove(user_id, server_name, asked_by=user)
     return ServerDeleted(server_name=server_name)
 
@@ -124,7 +124,7 @@ async def delete_user_mcp_server(
 async def test_user_mcp_server(
     user_id: PathId, server_name: ServerName, user: CurrentUser, mcp: McpDep
 ) -> TrialInfo:
-    """Connect now and list the tools. A server that does not answer is an answer: `ok` is false."""
+    """Connect now and list the tools. If the server does not answer, `ok` is false."""
     return TrialInfo.of(await mcp.test(user_id, server_name, asked_by=user))
 
 
@@ -136,11 +136,11 @@ async def set_user_mcp_credentials(
     user: CurrentUser,
     mcp: McpDep,
 ) -> MCPServerConfigResponse:
-    """Keep the caller's own credentials for a shared server; an empty body forgets them."""
-    kept = await mcp.set_credentials(
+    """Store the caller's own credentials for a shared server; an empty body deletes them."""
+    server = await mcp.set_credentials(
         user_id, server_name, headers=body.headers, env=body.env, asked_by=user
     )
-    return MCPServerConfigResponse.of(kept)
+    return MCPServerConfigResponse.of(server)
 
 
 # -- the registry of servers, for administrators: `/mcp/servers`
@@ -156,7 +156,7 @@ async def list_mcp_servers(
     tenant_id: Annotated[Id | None, Query()] = None,
     user_id: Annotated[Id | None, Query()] = None,
 ) -> Page[SharedServerInfo]:
-    """All servers that fit, users' too, each with its status and tools."""
+    """All matching servers, users' too, each with its status and tools."""
     found = await mcp.list(scope=scope, tenant_id=tenant_id, user_id=user_id)
     items = [SharedServerInfo.of(each) for each in found]
     return Page[SharedServerInfo](items=items, total=len(items))
@@ -198,7 +198,7 @@ async def update_mcp_server(
 
 @servers_router.delete("/{server_id}", operation_id="delete_mcp_server", status_code=204)
 async def delete_mcp_server(server_id: PathId, _: AdminUser, mcp: McpAdminDep) -> None:
-    """Forget a server with its secrets and tools."""
+    """Delete a server with its secrets and tools."""
     await mcp.remove(server_id)
 
 
@@ -206,7 +206,7 @@ async def delete_mcp_server(server_id: PathId, _: AdminUser, mcp: McpAdminDep) -
 async def enable_mcp_server(
     server_id: PathId, admin: AdminUser, mcp: McpAdminDep
 ) -> SharedServerInfo:
-    """Let a server be used."""
+    """Enable a server."""
     changed = await mcp.change(server_id, {"disabled": False}, by=admin.user_id)
     return SharedServerInfo.of(changed)
 
@@ -215,20 +215,20 @@ async def enable_mcp_server(
 async def disable_mcp_server(
     server_id: PathId, admin: AdminUser, mcp: McpAdminDep
 ) -> SharedServerInfo:
-    """Close a server's connections and offer its tools to nobody, until it is enabled."""
+    """Disable a server: close its connections and hide its tools."""
     changed = await mcp.change(server_id, {"disabled": True}, by=admin.user_id)
     return SharedServerInfo.of(changed)
 
 
 @servers_router.post("/{server_id}/refresh", operation_id="refresh_mcp_server")
 async def refresh_mcp_server(server_id: PathId, admin: AdminUser, mcp: McpAdminDep) -> TrialInfo:
-    """Connect anew and read the tools again."""
+    """Reconnect, and read the tools again."""
     return TrialInfo.of(await mcp.refresh(server_id, by=admin.user_id))
 
 
 @servers_router.post("/{server_id}/test", operation_id="test_mcp_server")
 async def test_mcp_server(server_id: PathId, admin: AdminUser, mcp: McpAdminDep) -> TrialInfo:
-    """Connect and list the tools. A server that does not answer is an answer: `ok` is false."""
+    """Connect and list the tools. If the server does not answer, `ok` is false."""
     return TrialInfo.of(await mcp.test(server_id, by=admin.user_id))
 
 
@@ -241,7 +241,7 @@ catalogue_router = APIRouter(prefix="/mcp", tags=["MCP registry"], route_class=P
 async def list_mcp_tools(
     _: AdminUser, mcp: McpAdminDep, search: McpToolSearch
 ) -> Page[McpToolInfo]:
-    """The catalogue, by number: tools in use, in quarantine, and those that are gone."""
+    """The catalogue, by number: active, quarantined and removed tools."""
     found = await mcp.tools(server_id=search.server_id, status=search.status)
     shown = found[search.offset : search.offset + search.limit]
     return Page[McpToolInfo](items=[McpToolInfo.of(each) for each in shown], total=len(found))
@@ -257,7 +257,7 @@ async def get_mcp_tool(tool_id: ToolNumber, _: AdminUser, mcp: McpAdminDep) -> M
 async def update_mcp_tool(
     tool_id: ToolNumber, body: McpToolUpdate, _: AdminUser, mcp: McpAdminDep
 ) -> McpToolInfo:
-    """Switch a tool on or off, say whether it may be tried again and how long it may take."""
+    """Enable or disable a tool, and set its retries and its timeout."""
     changed = await mcp.set_tool(
         tool_id,
         enabled=body.enabled,
@@ -270,7 +270,7 @@ async def update_mcp_tool(
 
 @catalogue_router.get("/tools/{tool_id}/diff", operation_id="diff_mcp_tool")
 async def diff_mcp_tool(tool_id: ToolNumber, _: AdminUser, mcp: McpAdminDep) -> DiffInfo:
-    """What its server changed in a tool since it was approved."""
+    """The changes of a tool since it was approved."""
     tool = await mcp.tool(tool_id)
     return DiffInfo.of(await mcp.diff(tool_id), tool)
 
@@ -279,10 +279,10 @@ async def diff_mcp_tool(tool_id: ToolNumber, _: AdminUser, mcp: McpAdminDep) -> 
 async def approve_mcp_tool(
     tool_id: ToolNumber, body: McpToolApproval, user: CurrentUser, mcp: McpAdminDep
 ) -> McpToolInfo:
-    """Let a tool be used as it is now, and without asking if it says that it only reads.
+    """Approve a tool's current definition; a read-only tool then needs no approval of calls.
 
-    For administrators, and for the owner of the tool's server. 409 if it is not the definition that
-    was looked at.
+    For administrators, and for the owner of the tool's server. 409 if the definition is not the
+    current one.
     """
     approved = await mcp.approve(tool_id, definition_hash=body.definition_hash, by=user)
     return McpToolInfo.of(approved)
@@ -319,7 +319,7 @@ calls_router = APIRouter(prefix="/mcp/calls", tags=["MCP registry"], route_class
 
 @calls_router.get("", operation_id="list_mcp_calls")
 async def list_mcp_calls(_: AdminUser, calls: McpCallsDep, search: CallSearch) -> Page[CallInfo]:
-    """Calls, the newest first. A call shows within a second of its end."""
+    """Calls, newest first. A call appears within a second of its end."""
     found, total = await calls.list(search.wanted, limit=search.limit, offset=search.offset)
     return Page[CallInfo](items=[CallInfo.of(each) for each in found], total=total)
 
@@ -333,7 +333,7 @@ templates_router = APIRouter(
 
 @templates_router.get("", operation_id="list_mcp_templates")
 async def list_mcp_templates(user: CurrentUser, templates: McpTemplatesDep) -> Page[TemplateInfo]:
-    """The templates and what to fill in, by name."""
+    """The templates with their parameters, by name."""
     items = [TemplateInfo.of(each, is_admin=user.is_admin) for each in await templates.list()]
     return Page[TemplateInfo](items=items, total=len(items))
 
@@ -342,7 +342,7 @@ async def list_mcp_templates(user: CurrentUser, templates: McpTemplatesDep) -> P
 async def create_mcp_template(
     body: TemplateBody, admin: AdminUser, templates: McpTemplatesDep
 ) -> TemplateInfo:
-    """Make a template. For administrators; 409 if the name is taken."""
+    """Create a template. For administrators; 409 if the name is taken."""
     return TemplateInfo.of(await templates.create(body.new, by=admin.user_id), is_admin=True)
 
 
@@ -358,9 +358,9 @@ async def get_mcp_template(
 async def replace_mcp_template(
     template_id: PathId, body: TemplateUpdate, admin: AdminUser, templates: McpTemplatesDep
 ) -> TemplateInfo:
-    """Put another template in its place. For administrators.
+    """Replace a template. For administrators.
 
-    Servers made from the one before are off until their users fill it in anew.
+    Servers made from it are disabled until their users enter its parameters again.
     """
     if body.template_id is not None:  # the address may have its name
         known = await templates.get(template_id)
@@ -373,7 +373,7 @@ async def replace_mcp_template(
 async def delete_mcp_template(
     template_id: PathId, _: AdminUser, templates: McpTemplatesDep
 ) -> None:
-    """Delete a template; servers made from it are off. For administrators."""
+    """Delete a template; servers made from it are disabled. For administrators."""
     await templates.delete(template_id)
 
 

@@ -1,4 +1,4 @@
-"""`/api/v1/users/{user_id}/memory`: what assistants remember of a user, for that user to see."""
+"""`/api/v1/users/{user_id}/memory`: what assistants remember of a user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MemoryPath = Annotated[SafeText, Path(min_length=1, max_length=1024)]
 async def list_memory(
     user_id: PathId, user: CurrentUser, memories: MemoriesDep
 ) -> Page[MemoryInfo]:
-    """What is remembered of the caller; of any user for administrators, without its text."""
+    """The caller's memories; any user's for administrators, without their text."""
     found = await memories.list(user_id, asked_by=user)
     return Page[MemoryInfo](items=[MemoryInfo.of(each) for each in found], total=len(found))
 
@@ -32,7 +32,7 @@ async def erase_memory(
     memories: MemoriesDep,
     assistant_id: Annotated[Name | None, Query()] = None,
 ) -> None:
-    """Erase what is remembered of the caller, by all assistants or by one."""
+    """Erase the caller's memories, of all assistants or of one."""
     await memories.erase(user_id, asked_by=user, assistant_id=assistant_id)
 
 
@@ -44,7 +44,7 @@ async def read_memory(
     user: CurrentUser,
     memories: MemoriesDep,
 ) -> MemoryContent:
-    """The text of one of the caller's memories. Nobody else may read it."""
+    """The text of one of the caller's memories. No one else may read it."""
     content = await memories.read(user_id, assistant_id, path, asked_by=user)
     return MemoryContent(assistant_id=assistant_id, path=path, content=content)
 

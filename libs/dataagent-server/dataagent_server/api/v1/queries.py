@@ -1,4 +1,4 @@
-"""`/api/v1/data-sources/{source_id}/…`: what a source holds, and statements over it."""
+"""`/api/v1/data-sources/{source_id}/…`: a source's catalogue, and statements over it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dataagent_server.models.queries import (
 )
 
 router = APIRouter(prefix="/data-sources/{source_id}", tags=["queries"], route_class=PrivateRoute)
-Wanted = Annotated[SafeText | None, Query(min_length=1, max_length=500)]
+SearchText = Annotated[SafeText | None, Query(min_length=1, max_length=500)]
 _TIMED_OUT: dict[int | str, dict[str, Any]] = {
     504: {"model": ErrorResponse, "description": "The statement took longer than the source allows"}
 }
@@ -46,10 +46,10 @@ async def get_catalogue(
     source: ViewedSourceDep,
     viewer: DataViewerDep,
     data: DataDep,
-    table: Wanted = None,
-    search: Wanted = None,
+    table: SearchText = None,
+    search: SearchText = None,
 ) -> CatalogueInfo:
-    """What the caller may see of a source: all tables, one, or those that fit some words."""
+    """The tables of a source that the caller may read: all, one, or those that match a search."""
     state = await data.catalogue_state(source, viewer.reader)
     tables, hits = await _select_tables(state.catalogue, table, search)
     return CatalogueInfo.showing(state, tables, hits)
@@ -59,7 +59,7 @@ async def get_catalogue(
 async def list_tables(
     source: ViewedSourceDep, viewer: DataViewerDep, data: DataDep
 ) -> Page[TableName]:
-    """All tables of a source that the caller may see, by name and without their columns."""
+    """The tables of a source that the caller may read, by name and without columns."""
     tables = (await data.catalogue(source, viewer.reader)).tables
     items = [TableName.model_validate(each, from_attributes=True) for each in tables]
     return Page[TableName](items=items, total=len(items))
@@ -69,7 +69,7 @@ async def list_tables(
 async def refresh_catalogue(
     _: AdminUser, source: SourceDep, reader: ReaderDep, data: DataDep
 ) -> CatalogueSummary:
-    """Look at a source now. If it is down, `problem` says so. For administrators."""
+    """Read a source's catalogue now. If it is down, `problem` says so. For administrators."""
     return CatalogueSummary.of(await data.catalogue_state(source, reader, is_fresh=True))
 
 
@@ -77,7 +77,7 @@ async def refresh_catalogue(
 async def check_query(
     source: ViewedSourceDep, body: CheckRequest, viewer: DataViewerDep, data: DataDep
 ) -> CheckResponse:
-    """What would run, without running it; an error if the statement may not run."""
+    """The statement as it would run, without running it; an error if it may not run."""
     return CheckResponse.of(await data.check(source, body.sql, viewer.reader))
 
 
@@ -91,20 +91,20 @@ async def run_query(
     container: ContainerDep,
     request: Request,
 ) -> QueryResponse:
-    """Run a statement and keep its result, which is the caller's. A caller that leaves stops it."""
+    """Run a statement and store its result. A caller that disconnects cancels it."""
     limits = None if body.limit is None else replace(source.limits, max_rows=body.limit)
-    asked = QueryContext(
+    context = QueryContext(
         viewer.reader, title=body.title, limits=limits, impersonator_id=viewer.impersonator_id
     )
     with container.capacity.slot(viewer.impersonator_id or viewer.reader.user_id):
-        work = data.query(source, body.sql, asked)
+        work = data.query(source, body.sql, context)
         return QueryResponse.of(await run_while_connected(request.receive, work))
 
 
 async def _select_tables(
     catalogue: Catalogue, table: str | None, words: str | None
 ) -> tuple[Sequence[Table], Sequence[Hit] | None]:
-    """The tables that are asked for, and why where words were searched for."""
+    """The requested tables, and the hits of a search."""
     if table is not None:
         catalogue = replace(catalogue, tables=(find_table(catalogue, table),))
     if words is None:

@@ -1,4 +1,4 @@
-"""`/api/v1/runs`: what a message became, how to watch it, stop it and decide for it."""
+"""`/api/v1/runs`: read, watch and cancel a run, and answer its approval requests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def run_events(
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run")
 async def cancel_run(run_id: PathId, user: CurrentUser, runs: RunsDep) -> RunInfo:
-    """Stop a run. One that has ended stays as it ended."""
+    """Cancel a run. One that has ended stays as it is."""
     return RunInfo.of(await runs.cancel(run_id, owner=user.user_id))
 
 
@@ -56,6 +56,6 @@ async def cancel_run(run_id: PathId, user: CurrentUser, runs: RunsDep) -> RunInf
 async def decide(
     run_id: PathId, request_id: PathId, body: DecisionRequest, user: CurrentUser, runs: RunsDep
 ) -> ApprovalInfo:
-    """Answer an approval request. The same answer twice is one."""
+    """Answer an approval request. Repeating the same answer has no effect."""
     approval = await runs.decide(run_id, request_id, decision_of(body), owner=user.user_id)
     return ApprovalInfo.of(approval)

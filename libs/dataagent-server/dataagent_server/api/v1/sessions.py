@@ -51,7 +51,7 @@ async def get_session(session_id: PathId, user: CurrentUser, sessions: SessionsD
 
 @router.delete("/{session_id}", operation_id="delete_session", status_code=204)
 async def delete_session(session_id: PathId, user: CurrentUser, runs: RunsDep) -> None:
-    """Stop what runs in one of the caller's sessions; delete it with its history and artefacts."""
+    """Delete one of the caller's sessions with its history and artefacts, and cancel its run."""
     await runs.delete_permanently(session_id, owner=user.user_id)
 
 
@@ -59,9 +59,9 @@ async def delete_session(session_id: PathId, user: CurrentUser, runs: RunsDep) -
 async def compact_session(
     session_id: PathId, body: SessionCompact, user: CurrentUser, runs: RunsDep
 ) -> ChatAccepted:
-    """Put the older part of a conversation in short for the model, as a run of its own.
+    """Summarise the older part of a conversation for the model, as a run of its own.
 
-    The messages stay as they are, and the run's answer tells what the model goes on from.
+    The messages stay as they are. The run's answer is the summary the model continues from.
     """
     options = RunOptions(has_account=user.credential_ref is not None, role=user.role)
     started = await runs.compact(
@@ -101,7 +101,7 @@ async def session_events(
     after: Seq = 0,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventStream:
-    """A session's events after a `seq`, then those to come, as Server-Sent Events."""
+    """A session's events after a `seq`, then new ones, as Server-Sent Events."""
     start = cursor(after, last_event_id)
     await sessions.get(session_id, owner=user.user_id)
     bursts = runs.follow(session_id, owner=user.user_id, after=start)

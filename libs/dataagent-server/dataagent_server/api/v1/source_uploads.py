@@ -1,4 +1,4 @@
-"""`/api/v1/data-sources/upload`: a data source of one's own files, for anyone."""
+"""`/api/v1/data-sources/upload`: a data source from a caller's own files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/data-sources", tags=["data sources"], route_class=Pr
 async def upload_data_source(
     request: Request, reader: ReaderDep, files: FilesDep, data: DataDep
 ) -> UploadedSourceInfo:
-    """Make tables of a form's files, and of earlier uploads it names, for the caller alone."""
+    """Create a source from a form's files, and earlier uploads it names, for the caller alone."""
     source = await receive_source(request, files, reader)
     left_out = (await data.catalogue_state(source, reader)).left_out
     info = UploadedSourceInfo.of(source, reader)

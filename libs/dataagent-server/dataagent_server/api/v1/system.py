@@ -1,4 +1,4 @@
-"""`/api/v1/system`: how the installation is. For administrators."""
+"""`/api/v1/system`: the state of the installation. For administrators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/system", tags=["health"], route_class=PrivateRoute)
 
 @router.get("", operation_id="get_system")
 async def get_system(_: AdminUser, container: ContainerDep) -> SystemInfo:
-    """What works and what does not, how busy it is, and what it is made of. For administrators."""
+    """The state of the installation: checks, load and versions. For administrators."""
     checks = await readiness(container)
     settings, core = container.settings, container.core
     return SystemInfo(

@@ -49,14 +49,14 @@ async def get_tenant(tenant_id: PathId, user: CurrentUser, tenancy: TenancyDep) 
 async def replace_tenant(
     tenant_id: PathId, body: TenantBody, admin: AdminUser, tenancy: TenancyDep
 ) -> TenantInfo:
-    """Put other limits and switches in place; they hold at once. For administrators."""
+    """Replace a tenant's limits and switches, at once. For administrators."""
     check_same("tenant_id", tenant_id, body.tenant_id)
     return TenantInfo.of(await tenancy.update(tenant_id, body.terms, admin))
 
 
 @router.delete("/{tenant_id}", operation_id="delete_tenant", status_code=204)
 async def delete_tenant(tenant_id: PathId, admin: AdminUser, tenancy: TenancyDep) -> None:
-    """Remove a tenant with its data grants; its users stay, in no tenant. For administrators."""
+    """Delete a tenant with its data grants; its users stay, in no tenant. For administrators."""
     await tenancy.delete(tenant_id, admin)
 
 
@@ -77,9 +77,9 @@ async def list_tenant_users(
 async def put_tenant_user(
     tenant_id: PathId, user_id: UserId, body: MemberBody, user: CurrentUser, tenancy: TenancyDep
 ) -> MemberInfo:
-    """Take a user into a tenant, or give one of its users another role. 429 when it is full.
+    """Add a user to a tenant, or change the role of one of its users. 429 when it is full.
 
-    A tenant's administrator can only do the second; for the first they invite.
+    A tenant's administrator can only change roles, and invites users instead of adding them.
     """
     check_same("tenant_id", tenant_id, body.tenant_id)
     check_same("user_id", user_id, body.user_id)
@@ -90,7 +90,7 @@ async def put_tenant_user(
 async def remove_tenant_user(
     tenant_id: PathId, user_id: PathId, user: CurrentUser, tenancy: TenancyDep
 ) -> None:
-    """Take a user out of a tenant. For administrators of the installation."""
+    """Remove a user from a tenant. For administrators of the installation."""
     await tenancy.remove_member(tenant_id, user_id, user)
 
 
@@ -98,7 +98,7 @@ async def remove_tenant_user(
 async def list_tenant_invitations(
     tenant_id: PathId, user: CurrentUser, tenancy: TenancyDep
 ) -> Page[InvitationInfo]:
-    """A tenant's invitations that wait for an answer."""
+    """A tenant's open invitations."""
     return _page(await tenancy.invitations(tenant_id, user))
 
 
@@ -108,7 +108,7 @@ async def invite_tenant_user(
 ) -> InvitationInfo:
     """Invite an account that is in no tenant and does not administer the installation.
 
-    It holds for seven days; another one for the same account takes its place.
+    It is valid for seven days; a new one for the same account replaces it.
     """
     return InvitationInfo.of(await tenancy.invite(tenant_id, body.user_id, body.role, user))
 
@@ -119,7 +119,7 @@ async def invite_tenant_user(
 async def withdraw_invitation(
     tenant_id: PathId, user_id: PathId, user: CurrentUser, tenancy: TenancyDep
 ) -> None:
-    """Take an invitation back, or, as the one who is invited, decline it."""
+    """Withdraw an invitation or, as the invited user, decline it."""
     await tenancy.withdraw(tenant_id, user_id, user)
 
 
@@ -133,7 +133,7 @@ async def list_invitations(user: CurrentUser, tenancy: TenancyDep) -> Page[Invit
 async def accept_invitation(
     tenant_id: PathId, user: CurrentUser, tenancy: TenancyDep
 ) -> MemberInfo:
-    """Join the tenant; its limits and switches hold for the caller at once. 429 when it is full."""
+    """Join the tenant; its limits and switches apply at once. 429 when it is full."""
     return MemberInfo.of(await tenancy.accept(tenant_id, user))
 
 

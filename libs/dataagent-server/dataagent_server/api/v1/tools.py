@@ -1,4 +1,4 @@
-"""`/api/v1/tools`: what agents can be bound to, each with its number."""
+"""`/api/v1/tools`: the tools that agents can be bound to, each with its number."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ router = APIRouter(prefix="/tools", tags=["agents"], route_class=PrivateRoute)
 
 @router.get("", operation_id="list_tools")
 async def list_tools(user: CurrentUser, agents: AgentsDep, mcp: McpDep) -> Page[ToolInfo]:
-    """The tools there are for the caller, by number: built in, of MCP servers they have.
+    """The tools available to the caller, by number: built in, and of their MCP servers.
 
-    A user's own MCP tools are theirs without being bound.
+    A user's own MCP tools need no binding.
     """
     found = [ToolInfo.of(each) for each in await agents.tools()]
     found += [ToolInfo.of_mcp(each) for each in await mcp.tools_for(user)]

@@ -1,4 +1,4 @@
-"""`/api/v1/usage`: what a user has used, by day; what everybody has, for administrators."""
+"""`/api/v1/usage`: usage by day, of the caller; of all users for administrators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def list_usage(
 ) -> Page[DayUsageInfo]:
     """The caller's usage, the newest day first; for administrators another user's, or all users'.
 
-    Costs are those of the prices set now, whichever model was asked.
+    Costs use the current prices, whichever model was used.
     """
     found, total = await usage.page_for(
         user,

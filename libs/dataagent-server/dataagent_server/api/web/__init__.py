@@ -1,1 +1,1 @@
-"""The door for browsers."""
+"""`/api`: the routes of the web app."""

@@ -1,4 +1,4 @@
-"""`/api/agents`: what the web app's selector offers."""
+"""`/api/agents`: the agents of the web app's selector."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ router = APIRouter(prefix="/agents", tags=["web agents"], route_class=PublicRout
 
 @router.get("", operation_id="list_agent_choices")
 async def list_agent_choices(caller: OptionalUser, agents: AgentsDep) -> Page[AgentChoice]:
-    """The agents to choose from, `general` last. Without a login: those that were not created here.
+    """The agents to choose from, `general` last. Without a login, created agents are left out.
 
-    Someone who is logged in sees what their organisation has on.
+    With a login, agents that the tenant has switched off are left out.
     """
     items = [AgentChoice.of(each) for each in await agents.list_selectable(caller)]
     return Page[AgentChoice](items=items, total=len(items))

@@ -1,7 +1,7 @@
-"""`/api/auth`: log in, log out, who am I, another password.
+"""`/api/auth`: log in, log out, the caller's account, a new password.
 
-Logging in and out is open to everyone, but not to pages of other sites: a foreign page could
-otherwise log a browser in as somebody else. `/login` of `login.py` is the way in by link.
+Login and logout need no credential, but are refused to pages of other sites, which could otherwise
+log a browser in as another user. `login.py` has the login by link.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/auth", tags=["login"], route_class=PrivateRoute)
 async def log_in(
     body: LoginRequest, request: Request, response: Response, container: ContainerDep
 ) -> UserInfo:
-    """Log in with name and password: sets the login cookie, for 24 hours or what is set."""
+    """Log in with name and password; sets the login cookie."""
     container.auth.refuse_foreign_page(read_credentials(request.headers))
     user = await container.logins.log_in(
         body.username, body.password.get_secret_value(), address=_address(request)
@@ -40,7 +40,7 @@ async def log_in(
 
 @open_router.post("/logout", operation_id="log_out", status_code=204)
 async def log_out(request: Request, response: Response, container: ContainerDep) -> None:
-    """Log out: takes the cookie away and ends the login, also for copies of it and for sockets."""
+    """Log out: delete the cookie and end the login, for its copies and sockets too."""
     container.auth.refuse_foreign_page(read_credentials(request.headers))
     drop_login_cookie(request, response)
     try:

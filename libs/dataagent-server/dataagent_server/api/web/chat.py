@@ -1,16 +1,9 @@
-"""`/api/chat`: a message in, the answer out as Server-Sent Events, for the web app.
+"""`/api/chat`: a message in, its answer out as Server-Sent Events, for the web app.
 
-A ledger entry → an event of `/api/chat`, by the names the web chat uses. Pure.
-
-`text` is `text_delta`, `tool_call` is `tool_call_start`, `tool_result` is `tool_call_result`; the
-others keep their names. Data has the web chat's fields, `seq` and `run_id`, and what the event says
-besides. Above: `chat_stream.py`, which sends it.
-
-One turn on `/api/chat`: a slot, then the run, then its events until it ends.
-
-The run belongs to nobody's connection: a client that leaves misses nothing by coming back with
-`Last-Event-ID`, and stops nothing by staying away, unless `DATAAGENT_ON_DISCONNECT=cancel`. Above:
-`chat.py`. Below: `api/streaming.py` (slots, slow readers, heartbeats, shutdown), `deps/chat.py`.
+Events have the web chat's names: `text` is `text_delta`, `tool_call` is `tool_call_start`,
+`tool_result` is `tool_call_result`; the others keep theirs. Their data has the web chat's fields,
+`seq` and `run_id`, and the event's own fields. A client that disconnects stops nothing, unless
+`DATAAGENT_ON_DISCONNECT=cancel`, and continues with `Last-Event-ID`.
 """
 
 from __future__ import annotations
@@ -84,22 +77,22 @@ def chat_event(event: AnyEvent) -> tuple[str, dict[str, Any]]:
 
 
 def _speaker(event: TextEvent | ThinkingEvent | ToolCallEvent) -> dict[str, str | bool]:
-    """Which agent it is, and whether it is the one that answers; nothing if none was chosen."""
+    """The event's agent, and whether it is the answering one; empty if none was chosen."""
     if event.agent is None:
         return {}
     return {"agent": event.agent, **({"is_main": True} if event.is_main else {})}
 
 
 class _Sockets(Protocol):
-    """The open sockets (`ws/manager.py`, which stands beside this room)."""
+    """The open sockets (`ws/manager.py`)."""
 
     def of_session(self, session_id: str) -> Sized:
-        """Those on a session."""
+        """The sockets of a session."""
         ...
 
 
 class ChatStream(EventStream):
-    """Starts the run of a message, or finds it again, and sends what it says."""
+    """Starts or finds the run of a message, and sends its events."""
 
     def __init__(
         self,
@@ -108,7 +101,7 @@ class ChatStream(EventStream):
         caller: Principal,
         last_event_id: str | None,
     ) -> None:
-        """With a `last_event_id` nothing is started: the client comes back."""
+        """With a `last_event_id` no run is started: a client has reconnected."""
         super().__init__(_nothing(), container, session_id="", after=0, text=chat_text)
         self._request = request
         self._container = container
@@ -120,7 +113,7 @@ class ChatStream(EventStream):
         """Find the conversation and its run.
 
         Raises:
-            SessionNotFound, RunNotFound: there is no such conversation, or nothing to go on with.
+            SessionNotFound, RunNotFound: no such conversation, or no run to continue.
             Others: as `start_run`.
         """
         sessions, request = self._container.core.sessions, self._request
@@ -152,14 +145,14 @@ class ChatStream(EventStream):
 
 
 async def _nothing() -> AsyncIterator[Sequence[Entry]]:
-    """No events: what a client gets that has seen everything."""
+    """No events, for a client that has received everything."""
     for entries in ():
         yield entries
 
 
 router = APIRouter(prefix="/chat", tags=["web chat"], route_class=PrivateRoute)
 LastEventId = Annotated[
-    str | None, Header(description="The `id` of the last event seen, by a client that comes back.")
+    str | None, Header(description="The `id` of the last event received, to continue after it.")
 ]
 
 
@@ -172,7 +165,7 @@ async def web_chat(
 ) -> EventStream:
     """Send a message; the stream has the run's events and ends with `done`.
 
-    With `Last-Event-ID` no run is started: the stream goes on with the run of the same
+    With `Last-Event-ID` no run is started: the stream continues the run of the same
     `client_message_id`, or without one with what comes next in the conversation.
     """
     return ChatStream(body, container, user, last_event_id)
@@ -193,7 +186,7 @@ async def web_chat_events(
     after: Seq = 0,
     last_event_id: LastEventId = None,
 ) -> EventStream:
-    """A conversation's events after a `seq`, then those to come. Starts nothing."""
+    """A conversation's events after a `seq`, then new ones. Starts no run."""
     start = cursor(after, last_event_id)
     session = await sessions.get_by_thread(thread_id, owner=user.user_id)
     bursts = container.core.runs.follow(session.session_id, owner=user.user_id, after=start)

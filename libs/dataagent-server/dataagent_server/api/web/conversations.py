@@ -41,7 +41,7 @@ async def list_conversations(
 async def create_conversation(
     body: ConversationCreate, user: CurrentUser, sessions: SessionsDep
 ) -> ConversationInfo:
-    """Begin a conversation. Without a title it gets one from its first message."""
+    """Create a conversation. Without a title it gets one from its first message."""
     made = await sessions.create(user.user_id, DEFAULT_ASSISTANT, title=body.title)
     return ConversationInfo.of(made)
 
@@ -58,16 +58,16 @@ async def get_conversation(
 async def rename_conversation(
     conversation_id: PathId, body: ConversationUpdate, user: CurrentUser, sessions: SessionsDep
 ) -> ConversationInfo:
-    """Give one of the caller's conversations another title."""
+    """Rename one of the caller's conversations."""
     renamed = await sessions.rename(conversation_id, body.title, owner=user.user_id)
     return ConversationInfo.of(renamed)
 
 
 @router.delete("/{conversation_id}", operation_id="delete_conversation", status_code=204)
 async def delete_conversation(conversation_id: PathId, user: CurrentUser, runs: RunsDep) -> None:
-    """Delete one of the caller's conversations and stop what runs in it. `restore` undoes it.
+    """Delete one of the caller's conversations and cancel its run. `restore` undoes it.
 
-    After `DATAAGENT_DELETED_RETENTION_DAYS` it is gone for good.
+    After `DATAAGENT_DELETED_RETENTION_DAYS` it is deleted permanently.
     """
     await runs.soft_delete(conversation_id, owner=user.user_id)
 
@@ -76,5 +76,5 @@ async def delete_conversation(conversation_id: PathId, user: CurrentUser, runs: 
 async def restore_conversation(
     conversation_id: PathId, user: CurrentUser, sessions: SessionsDep
 ) -> ConversationInfo:
-    """Bring back a conversation the caller has deleted. One that is there stays as it is."""
+    """Restore a conversation the caller has deleted."""
     return ConversationInfo.of(await sessions.restore(conversation_id, owner=user.user_id))

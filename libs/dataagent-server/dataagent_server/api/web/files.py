@@ -1,6 +1,6 @@
-"""`/api/files`: the caller's files, those uploaded and those tools made.
+"""`/api/files`: the caller's files, uploaded or made by tools.
 
-No file is ever shown as a page of ours: it is saved, or its text is quoted in JSON.
+A file is never rendered as a page: it is downloaded, or its text is quoted in JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def list_files(
     responses=_SAVED,
 )
 async def download_file(file_id: PathId, user: CurrentUser, container: ContainerDep) -> Download:
-    """One of the caller's files, to be saved."""
+    """One of the caller's files, as a download."""
     return await _download(container, file_id, owner=user.user_id)
 
 
@@ -69,7 +69,7 @@ async def preview_file(file_id: PathId, user: CurrentUser, files: FilesDep) -> F
 async def download_named_file(
     file_id: PathId, filename: FileName, user: CurrentUser, container: ContainerDep
 ) -> Download:
-    """As `download`, at an address that ends in the file's name: links of tools look so."""
+    """As `download`, with a URL that ends in the file's name, as in links of tools."""
     return await _download(container, file_id, owner=user.user_id, filename=filename)
 
 

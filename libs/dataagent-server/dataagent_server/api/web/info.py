@@ -1,4 +1,4 @@
-"""`/api/info`: what a page has to know of the installation before it shows anything."""
+"""`/api/info`: the installation, as the web pages need it before login."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ router = APIRouter(prefix="/info", tags=["info"], route_class=PublicRoute)
 
 @router.get("", operation_id="get_info")
 async def get_info(caller: OptionalUser, container: ContainerDep) -> Info:
-    """The installation. The model's name only for someone who is logged in."""
+    """The installation. The model's name is shown after login only."""
     has_sandbox = container.core.sandboxes is not None
     return Info.of(container.settings, is_known=caller is not None, has_sandbox=has_sandbox)

@@ -1,8 +1,7 @@
-"""`/login`: the web app's login page; and with a one-time link's token, another way in.
+"""`/login`: the web app's login page, and login by a one-time link.
 
-Opening such a link changes nothing: mail programs and chat previews open links, too. The page has a
-button that posts the link's token. It is a plain form, which works without the web app and its
-scripts.
+Opening such a link changes nothing, since mail programs and chat previews open links too. The page
+has a button that posts the link's token, in a plain form that needs no scripts.
 """
 
 from __future__ import annotations
@@ -69,16 +68,16 @@ _POLICY = (
     "default-src 'none'; style-src 'nonce-{nonce}'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-# With `no-referrer` a browser would post the form as from a page of nowhere. The whole address,
-# with the token in it, is sent to nobody.
+# With `no-referrer` a browser would send no usable `Origin` with the form. This sends the origin
+# alone, without the token.
 _REFERRER = "strict-origin"
 
 
 @router.get("/login", operation_id="login_page")
 async def login_page(request: Request, app: WebAppDep, token: str = "") -> HTMLResponse:
-    """The web app, which asks for name and password; of a link, whether to log in with it.
+    """The web app's login form or, with a token, a button to log in by link.
 
-    What the link is worth is looked at when the button is pressed.
+    The token is checked when the button is pressed.
     """
     if not token:
         return app_page(app)
@@ -97,7 +96,7 @@ async def login_by_link(
     user = None if user_id is None else await container.users.get(user_id)
     if user is None or not user.is_active:
         return _refusal(request)
-    bind_user(user.user_id, via="link")  # the audit log asks: the answer does not say who it is
+    bind_user(user.user_id, via="link")  # for the audit log: the response does not name the user
     await container.prepare_workspace(user)
     response = RedirectResponse("/", status_code=303)
     set_login_cookie(request, response, container.tokens, user)
@@ -105,10 +104,10 @@ async def login_by_link(
 
 
 def _refusal(request: Request) -> Response:
-    """A page for a person.
+    """A page for a browser.
 
     Raises:
-        NotAuthenticated: it is a program.
+        NotAuthenticated: the client is a program.
     """
     if "text/html" not in request.headers.get("accept", ""):
         raise NotAuthenticated(

@@ -1,7 +1,7 @@
-"""`/` and the web app's own addresses: its page, under a strict policy, and the files it names.
+"""`/` and the other pages of the web app: its HTML, under a strict policy, and its files.
 
-The page is for anyone: it shows nothing of anybody, and asks for a login itself. Which view an
-address means is the app's business; here it only has to be one of the app's.
+The page is public: it shows no data and asks for a login itself. The app decides which view a path
+shows; here a path only has to be one of the app's.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ _NO_GZIP = re.compile(r"gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)")
 @router.get("/admin")
 @router.get("/admin/{view:path}")
 async def page(app: WebAppDep) -> HTMLResponse:
-    """The app's page; without the app, one that says how to build it."""
+    """The app's page, or instructions to build it."""
     return app_page(app)
 
 
 def not_found_page(request: Request) -> HTMLResponse | None:
-    """For a browser at an address that is nobody's: the app, which says so. None for all others."""
+    """The app's page for a browser at an unknown path; None for other clients."""
     first = request.url.path.split("/", 2)[1]
     is_browser = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if not is_browser or first in _NOT_PAGES:
@@ -75,7 +75,7 @@ def not_found_page(request: Request) -> HTMLResponse | None:
 
 
 def app_page(app: WebApp, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
-    """The app's page, with the policy that holds on it."""
+    """The app's page, with its content security policy."""
     nonce = secrets.token_urlsafe(16)
     text = app.page(nonce)
     headers = {**_PAGE_HEADERS, "Content-Security-Policy": _POLICY.format(nonce=nonce)}
@@ -86,19 +86,19 @@ def app_page(app: WebApp, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
 
 @router.get("/assets/{name}")
 async def page_file(name: str, request: Request, app: WebAppDep) -> Response:
-    """A file the page needs; its name changes with it, so it may be kept for ever."""
+    """A file of the page; its name changes with its content, so it may be cached forever."""
     asset = await asyncio.to_thread(app.asset, name)
     if asset is None:
         raise NotFound("There is no such file.")
     headers = dict(_FILE_HEADERS)
     content = asset.plain
-    if asset.packed is not None and takes_gzip(request.headers.get("accept-encoding", "")):
+    if asset.packed is not None and accepts_gzip(request.headers.get("accept-encoding", "")):
         headers["Content-Encoding"] = "gzip"
         content = asset.packed
     return Response(content, media_type=asset.media_type, headers=headers)
 
 
-def takes_gzip(accepted: str) -> bool:
-    """Whether who sent this `Accept-Encoding` can read what is packed with gzip."""
+def accepts_gzip(accepted: str) -> bool:
+    """Whether this `Accept-Encoding` includes gzip."""
     accepted = accepted.lower()
     return "gzip" in accepted and _NO_GZIP.search(accepted) is None

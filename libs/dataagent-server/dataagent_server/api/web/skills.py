@@ -1,4 +1,4 @@
-"""`/api/skills`: the skills a user can choose; their own to be kept and deleted."""
+"""`/api/skills`: the skills a user can choose; users store and delete their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataagent_server.models.agents import SkillBody, SkillDetail, SkillInfo, Sk
 from dataagent_server.models.fields import Name
 
 router = APIRouter(prefix="/skills", tags=["skills"], route_class=PrivateRoute)
-Agent = Annotated[Name, Query(description="With which agent: some have skills of their own.")]
+Agent = Annotated[Name, Query(description="The agent: some have skills of their own.")]
 
 
 @router.get("", operation_id="list_skills")
@@ -28,7 +28,7 @@ async def list_skills(
 async def get_skill(
     skill_name: SkillName, user: CurrentUser, skills: SkillsDep, agent: Agent = DEFAULT_ASSISTANT
 ) -> SkillDetail:
-    """One of them with its whole instructions."""
+    """A skill with its full instructions."""
     return SkillDetail.full(await skills.read(skill_name, owner=user.user_id, agent=agent))
 
 
@@ -36,11 +36,11 @@ async def get_skill(
 async def put_skill(
     skill_name: SkillName, body: SkillBody, user: CurrentUser, skills: SkillsDep
 ) -> SkillInfo:
-    """Keep a skill of the caller's own, which nobody else sees; it replaces one of this name."""
+    """Store a skill for the caller alone; it replaces one of this name."""
     return SkillInfo.of(await skills.put(skill_name, body.content, owner=user.user_id))
 
 
 @router.delete("/{skill_name}", operation_id="delete_skill", status_code=204)
 async def delete_skill(skill_name: SkillName, user: CurrentUser, skills: SkillsDep) -> None:
-    """Delete one of the caller's own, with all its files. Everyone's of that name is back then."""
+    """Delete one of the caller's own skills; a shared one of that name is then visible again."""
     await skills.delete(skill_name, owner=user.user_id)

@@ -1,4 +1,4 @@
-"""`/api/threads/{thread_id}/history`: what was said, with everything that was seen live."""
+"""`/api/threads/{thread_id}/history`: a conversation's messages with their events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataagent_server.models.sessions import ThreadHistory, history_json
 router = APIRouter(prefix="/threads", tags=["conversations"], route_class=PrivateRoute)
 Skipped = Annotated[
     int | None,
-    Query(ge=0, lt=2**31, description="How many messages come before; without, the last page."),
+    Query(ge=0, lt=2**31, description="How many messages to skip; by default the last page."),
 ]
 
 
@@ -31,7 +31,7 @@ async def get_thread_history(
 ) -> Response:
     """A conversation's messages, oldest first, each answer with its run's events and approvals.
 
-    Follow it from `last_seq` on to see what comes next.
+    Continue from `last_seq` for new events.
     """
     session = await sessions.get_by_thread(thread_id, owner=user.user_id)
     history = await runs.history(session.session_id, owner=user.user_id, limit=limit, offset=offset)

@@ -1,4 +1,4 @@
-"""`/api/users`: the accounts, for administrators."""
+"""`/api/users`: accounts. For administrators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def create_user(body: UserCreate, _: AdminUser, users: UsersDep) -> UserIn
 
 @router.delete("/{user_id}", operation_id="delete_user", status_code=204)
 async def delete_user(user_id: PathId, admin: AdminUser, users: UsersDep) -> None:
-    """Remove an account; its user is out at once. For administrators.
+    """Delete an account; its logins and keys end at once. For administrators.
 
     Not one's own, and not the last active administrator's (409).
     """
@@ -50,7 +50,7 @@ async def delete_user(user_id: PathId, admin: AdminUser, users: UsersDep) -> Non
 async def set_user_status(
     user_id: PathId, body: StatusUpdate, admin: AdminUser, users: UsersDep
 ) -> UserInfo:
-    """Let a user in or keep them out, at once. For administrators; as for deleting one."""
+    """Enable or disable an account, at once. For administrators; restricted like deleting one."""
     return UserInfo.of(await users.set_status(user_id, body.status, by=admin))
 
 
@@ -58,7 +58,7 @@ async def set_user_status(
 async def set_user_role(
     user_id: PathId, body: RoleUpdate, admin: AdminUser, users: UsersDep
 ) -> UserInfo:
-    """Make a user an administrator or not. For administrators; as for deleting one."""
+    """Change an account's role. For administrators; restricted like deleting one."""
     return UserInfo.of(await users.set_role(user_id, body.role, by=admin))
 
 

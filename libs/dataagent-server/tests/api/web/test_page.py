@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dataagent_server.api.web.page import takes_gzip
+from dataagent_server.api.web.page import accepts_gzip
 from dataagent_server.deps.web_app import WebApp
 from tests.requirements import requirement
 
@@ -127,7 +127,7 @@ async def test_before_the_app_is_built_the_page_says_how(
 
 
 @pytest.mark.parametrize(
-    ("accepted", "is_taken"),
+    ("accepted", "is_accepted"),
     [
         ("gzip", True),
         ("GZIP", True),
@@ -139,8 +139,8 @@ async def test_before_the_app_is_built_the_page_says_how(
         ("", False),
     ],
 )
-def test_who_takes_gzip(accepted: str, is_taken: bool) -> None:
-    assert takes_gzip(accepted) is is_taken
+def test_gzip_is_sent_to_clients_that_accept_it(accepted: str, is_accepted: bool) -> None:
+    assert accepts_gzip(accepted) is is_accepted
 
 
 async def test_a_browser_that_is_lost_gets_the_page_and_a_program_its_error(

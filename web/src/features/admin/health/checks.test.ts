@@ -19,9 +19,9 @@ const WELL: SystemInfo = {
 
 describe("checks", () => {
   it("put what is wrong first, with advice where there is some", () => {
-    expect(checksOf({ bus: "ok", workers: "none is alive", comet: "far" })).toEqual([
+    expect(checksOf({ bus: "ok", workers: "none is running", comet: "far" })).toEqual([
       { name: "comet", says: "far", isWell: false, advice: null },
-      { name: "workers", says: "none is alive", isWell: false, advice: "workers" },
+      { name: "workers", says: "none is running", isWell: false, advice: "workers" },
       { name: "bus", says: "ok", isWell: true, advice: "bus" },
     ]);
   });
