@@ -1,12 +1,25 @@
-/** The conversations and the other pages; at phone width a drawer over the page. */
+/** The side bar: beside a wide page, over a narrow one. */
 
+import { Link } from "@tanstack/react-router";
+import {
+  ChartNoAxesColumn,
+  Database,
+  Plug,
+  ShieldCheck,
+  SquarePen,
+  X,
+  type LucideIcon,
+} from "lucide-react";
 import { Dialog } from "radix-ui";
+import { useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useMe } from "@/api/queries";
+import { IconButton } from "@/components/ui/Button";
 import { useDialogFocus } from "@/components/ui/Dialog";
+import { ConversationList } from "@/features/conversations/ConversationList";
 
-import { SideBarContent } from "./SideBarContent";
-import { useIsWide } from "./useIsWide";
+import { UserMenu } from "./UserMenu";
 
 interface SideBarProps {
   isOpen: boolean;
@@ -15,6 +28,7 @@ interface SideBarProps {
 
 const NOTHING = () => undefined;
 
+/** The conversations and the other pages; at phone width a drawer over the page. */
 export function SideBar({ isOpen, onClose }: SideBarProps) {
   const { t } = useTranslation();
   const isWide = useIsWide();
@@ -44,4 +58,75 @@ export function SideBar({ isOpen, onClose }: SideBarProps) {
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+interface SideBarContentProps {
+  /** A page was chosen. */
+  onLeave: () => void;
+  isDrawer?: boolean;
+}
+
+/** What stands in the side bar: the way to each page, and the account. */
+function SideBarContent({ onLeave, isDrawer = false }: SideBarContentProps) {
+  const { t } = useTranslation();
+  const me = useMe();
+  return (
+    <>
+      <div className="flex items-center gap-2.5 px-4 pt-4 pb-3">
+        <span className="grid size-7 place-items-center rounded-lg bg-accent text-accent-text">
+          <ChartNoAxesColumn className="size-4" aria-hidden />
+        </span>
+        <span className="flex-1 text-base font-semibold">{t("appName")}</span>
+        {isDrawer && <IconButton icon={X} label={t("closeMenu")} onClick={onLeave} isSmall />}
+      </div>
+      <nav aria-label={t("newChat")} className="px-2 pb-2">
+        <NavLink to="/" icon={SquarePen} text={t("newChat")} onOpen={onLeave} />
+      </nav>
+      <ConversationList onOpen={onLeave} />
+      <nav aria-label={t("pages")} className="border-t border-line p-2">
+        <NavLink to="/data" icon={Database} text={t("data")} onOpen={onLeave} />
+        <NavLink to="/mcp-servers" icon={Plug} text={t("mcpServers")} onOpen={onLeave} />
+        {me?.role === "admin" && (
+          <NavLink to="/admin" icon={ShieldCheck} text={t("admin")} onOpen={onLeave} />
+        )}
+      </nav>
+      <div className="border-t border-line p-2">
+        <UserMenu onLeave={onLeave} />
+      </div>
+    </>
+  );
+}
+
+interface NavLinkProps {
+  to: "/" | "/data" | "/mcp-servers" | "/admin";
+  icon: LucideIcon;
+  text: string;
+  onOpen: () => void;
+}
+
+function NavLink({ to, icon: Icon, text, onOpen }: NavLinkProps) {
+  return (
+    <Link
+      to={to}
+      activeOptions={{ exact: to === "/" }}
+      onClick={onOpen}
+      className="flex items-center gap-2.5 rounded-lg px-2.5 py-2 text-sm hover:bg-line/60"
+      activeProps={{ className: "bg-line/70 font-medium" }}
+    >
+      <Icon className="size-4 text-muted" aria-hidden />
+      {text}
+    </Link>
+  );
+}
+
+const wide = window.matchMedia("(min-width: 48rem)");
+
+function onChange(listener: () => void): () => void {
+  wide.addEventListener("change", listener);
+  return () => wide.removeEventListener("change", listener);
+}
+
+/** Whether there is room for the side bar beside the page. */
+function useIsWide(): boolean {
+  return useSyncExternalStore(onChange, () => wide.matches);
 }

@@ -10,9 +10,8 @@ import { Button } from "@/components/ui/Button";
 import { Page } from "@/components/ui/Page";
 import { EmptyState, ErrorState, LoadingState } from "@/components/ui/States";
 import { userServersQuery } from "@/features/mcp/queries";
-import { ServerDialogs } from "@/features/mcp/ServerDialogs";
-import { ServerSections } from "@/features/mcp/ServerSections";
-import { useServerActions } from "@/features/mcp/useServerActions";
+import { ServerSections } from "@/features/mcp/ServerCard";
+import { ServerDialogs, useServerActions } from "@/features/mcp/ServerDialogs";
 
 /** Answers that mean: there is no such thing here. */
 const NOT_OFFERED = new Set([404, 405, 501]);

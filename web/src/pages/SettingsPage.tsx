@@ -8,10 +8,9 @@ import { LoadingState } from "@/components/ui/States";
 import { ApiKeys } from "@/features/settings/ApiKeys";
 import { Invitations } from "@/features/settings/Invitations";
 import { Memory } from "@/features/settings/Memory";
-import { OwnUsage } from "@/features/settings/OwnUsage";
+import { OwnUsage, WorkspaceUse } from "@/features/settings/OwnUsage";
 import { PasswordForm } from "@/features/settings/PasswordForm";
 import { ViewSettings } from "@/features/settings/ViewSettings";
-import { WorkspaceUse } from "@/features/settings/WorkspaceUse";
 
 export function SettingsPage() {
   const { t } = useTranslation("settings");

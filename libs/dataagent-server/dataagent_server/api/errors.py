@@ -20,7 +20,7 @@ from starlette.routing import Match
 
 from dataagent_core import errors
 from dataagent_core.telemetry import current_request_id
-from dataagent_server.models.fields import ErrorResponse
+from dataagent_server.models.common import ErrorResponse
 
 logger = logging.getLogger(__name__)
 

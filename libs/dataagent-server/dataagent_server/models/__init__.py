@@ -1,7 +1,8 @@
 """Request and response models (Pydantic)."""
 
 from dataagent_server.models.chat import ChatRequest, ChatResponse
-from dataagent_server.models.fields import ErrorResponse, Page, WebSocketMessage
+from dataagent_server.models.common import ErrorResponse, WebSocketMessage
+from dataagent_server.models.fields import Page
 from dataagent_server.models.mcp import MCPServerConfigRequest, MCPServerConfigResponse
 from dataagent_server.models.sessions import MessageInfo, SessionInfo
 from dataagent_server.models.system import Health

@@ -138,18 +138,3 @@ class Page(ResponseModel, Generic[T]):
 
     items: list[T]
     total: int
-
-
-class ErrorResponse(ResponseModel):
-    """The body of every error."""
-
-    error_code: str
-    message: str
-    details: dict[str, Any] | None = None
-
-
-class WebSocketMessage(RequestModel):
-    """A message of a client on a socket; `ws/protocol.py` has the payload of each `type`."""
-
-    type: str
-    payload: dict[str, Any]

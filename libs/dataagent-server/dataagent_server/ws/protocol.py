@@ -16,7 +16,8 @@ from dataagent_core.errors import BadInput, DataAgentError, LimitReached
 from dataagent_core.events import ExecutionEvent
 from dataagent_core.mcp.changes import McpChange
 from dataagent_server.models.chat import ChatInput, DecisionRequest
-from dataagent_server.models.fields import Id, RequestModel, SafeText, WebSocketMessage
+from dataagent_server.models.common import WebSocketMessage
+from dataagent_server.models.fields import Id, RequestModel, SafeText
 
 CommandType = Literal["chat", "hitl_decision", "cancel", "ping", "auth"]
 

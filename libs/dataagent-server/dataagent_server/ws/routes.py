@@ -35,7 +35,7 @@ from dataagent_server.api.deps import container_of
 from dataagent_server.auth import Credentials, read_credentials
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.container import Container
-from dataagent_server.models.fields import ErrorResponse
+from dataagent_server.models.common import ErrorResponse
 from dataagent_server.ws import protocol
 from dataagent_server.ws.handlers import (
     NO_SUCH_SESSION,

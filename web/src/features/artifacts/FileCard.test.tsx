@@ -6,7 +6,7 @@ import { afterEach, beforeAll, expect, it } from "vitest";
 
 import { startI18n } from "@/i18n";
 
-import { FileCard } from "./FileCard";
+import { FileCard } from "./ArtifactCard";
 
 beforeAll(startI18n);
 afterEach(cleanup);

@@ -11,7 +11,7 @@ import { Banner } from "@/components/ui/Banner";
 import { IconButton } from "@/components/ui/Button";
 import type { Question } from "@/events/state";
 import { Composer } from "@/features/composer/Composer";
-import { useNewDraftId } from "@/features/composer/useNewDraftId";
+import { useNewDraftId } from "@/features/composer/drafts";
 import { serverNow } from "@/lib/clock";
 import { newId } from "@/lib/ids";
 import { usePageTitle } from "@/lib/pageTitle";

@@ -1,14 +1,23 @@
-/**
- * One conversation, live: its state, and what a person can do in it.
+/** One conversation, live: its history, its socket, its state, and what a person can do in it.
  *
  * A message is kept in the outbox until the server has it (its `client_message_id` makes sending it
  * twice harmless), so a reload or a lost network in between loses nothing.
  */
 
-import { useCallback, useEffect, useMemo, useReducer, useRef, type Dispatch } from "react";
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState,
+  type Dispatch,
+} from "react";
 
-import { api, call } from "@/api/client";
-import type { LinkStatus } from "@/events/link";
+import { api, call, tellSignedOut } from "@/api/client";
+import { queryClient } from "@/api/queries";
+import { SIGNED_IN_EVENT } from "@/app/SignInAgain";
+import { ConversationLink, type LinkStatus } from "@/events/link";
 import { reduce, type ConversationAction } from "@/events/reduce";
 import {
   activeTurn,
@@ -17,14 +26,13 @@ import {
   type Question,
   type Turn,
 } from "@/events/state";
-import type { Decision } from "@/events/types";
-import { forgetRefused } from "@/features/composer/drafts";
-import { serverNow } from "@/lib/clock";
+import type { Decision, Notice } from "@/events/types";
+import { forgetRefused, keepRefused } from "@/features/composer/drafts";
+import { serverNow, setServerTime } from "@/lib/clock";
 import { newId } from "@/lib/ids";
 
 import { outbox, toWire } from "./outbox";
 import { loadHistory } from "./stored";
-import { useLink, type Linked } from "./useLink";
 
 /** Events come in bursts, and the history is read once for all of them. */
 const LOOK_MS = 150;
@@ -46,6 +54,12 @@ export interface Conversation {
   restart: () => void;
 }
 
+/**
+ * One conversation, live: its state, and what a person can do in it.
+ *
+ * A message is kept in the outbox until the server has it (its `client_message_id` makes sending it
+ * twice harmless), so a reload or a lost network in between loses nothing.
+ */
 export function useConversation(id: string): Conversation {
   const [state, dispatch] = useReducer(reduce, EMPTY_CONVERSATION);
   const { status, isLoaded, problem, send, restart } = useLink(id, dispatch);
@@ -157,4 +171,125 @@ function useDecide(
     },
     [dispatch, reread],
   );
+}
+
+interface Linked {
+  status: LinkStatus;
+  isLoaded: boolean;
+  problem: unknown;
+  /** It and `restart` are the same at each rendering. */
+  send: (type: string, payload: object) => boolean;
+  /** Begin anew: history, then the socket. */
+  restart: () => void;
+}
+
+/** Load the history, then follow from its last event; tell the reducer. */
+function useLink(sessionId: string, dispatch: Dispatch<ConversationAction>): Linked {
+  const [status, setStatus] = useState<LinkStatus>("connecting");
+  const [isLoaded, setIsLoaded] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [attempt, setAttempt] = useState(0);
+  const link = useRef<ConversationLink | null>(null);
+
+  useEffect(() => {
+    let isGone = false;
+    let lastSeq = 0;
+    const restart = () => setAttempt((count) => count + 1);
+    const onNotice = (notice: Notice) => {
+      if (notice.event_type === "gap") restart();
+      else hear(notice, sessionId, link.current, dispatch);
+    };
+    const start = async () => {
+      const history = outbox.isFirst(sessionId) ? null : await loadHistory(sessionId);
+      if (isGone) return;
+      if (history) {
+        lastSeq = history.last_seq;
+        dispatch({ type: "history", history });
+      }
+      const unsent = outbox.of(sessionId);
+      for (const message of unsent) dispatch({ type: "sent", ...message });
+      setIsLoaded(true);
+      setProblem(null);
+      if (history === null && unsent.length === 0) {
+        setStatus("missing"); // connecting would create it, empty
+        return;
+      }
+      link.current = new ConversationLink(sessionId, {
+        after: () => lastSeq,
+        onEvents: (events) => {
+          lastSeq = Math.max(lastSeq, events.at(-1)?.seq ?? 0);
+          dispatch({ type: "events", events });
+        },
+        onNotice,
+        onStatus: (next) => {
+          setStatus(next);
+          if (next === "signed_out") tellSignedOut();
+        },
+      });
+    };
+    start().catch((error: unknown) => {
+      if (!isGone) setProblem(error);
+    });
+    const onSignedIn = () => (link.current ? link.current.reconnect() : restart());
+    window.addEventListener(SIGNED_IN_EVENT, onSignedIn);
+    return () => {
+      isGone = true;
+      window.removeEventListener(SIGNED_IN_EVENT, onSignedIn);
+      link.current?.close();
+      link.current = null;
+    };
+  }, [sessionId, attempt, dispatch]);
+
+  const send: Linked["send"] = useCallback(
+    (type, payload) => link.current?.send(type, payload) ?? false,
+    [],
+  );
+  const restart = useCallback(() => setAttempt((count) => count + 1), []);
+  return { status, isLoaded, problem, send, restart };
+}
+
+function hear(
+  notice: Notice,
+  sessionId: string,
+  link: ConversationLink | null,
+  dispatch: Dispatch<ConversationAction>,
+): void {
+  switch (notice.event_type) {
+    case "connected":
+      setServerTime(notice.timestamp);
+      for (const message of outbox.of(sessionId)) link?.send("chat", toWire(message));
+      break;
+    case "accepted": {
+      const {
+        client_message_id: clientMessageId,
+        run_id: runId,
+        message_id: messageId,
+      } = notice.data;
+      if (clientMessageId === undefined) break;
+      outbox.take(sessionId, clientMessageId);
+      dispatch({ type: "accepted", clientMessageId, runId, messageId, at: notice.timestamp });
+      void queryClient.invalidateQueries({ queryKey: ["conversations"] });
+      break;
+    }
+    case "error": {
+      const { client_message_id: clientMessageId, error, error_code: code } = notice.data;
+      if (clientMessageId === undefined) break;
+      keepQuestion(sessionId, clientMessageId);
+      outbox.take(sessionId, clientMessageId);
+      const retryAfter = notice.data.retry_after ?? null;
+      dispatch({ type: "refused", clientMessageId, error, code, retryAfter });
+      break;
+    }
+    case "mcp_changed":
+      void queryClient.invalidateQueries({ queryKey: ["mcp"] });
+      break;
+    case "gap":
+    case "pong":
+      break;
+  }
+}
+
+function keepQuestion(sessionId: string, clientMessageId: string): void {
+  const refused = outbox.of(sessionId).find((each) => each.clientMessageId === clientMessageId);
+  if (refused) keepRefused(sessionId, refused.question);
 }

@@ -1,5 +1,6 @@
-/** What was typed and not sent, per conversation, kept in this browser. */
+/** Drafts: what is typed in a conversation and not sent yet, stored in this browser. */
 
+import { useMe } from "@/api/queries";
 import type { Attachment, Question } from "@/events/state";
 import { conversationKey, readStored, writeStored } from "@/lib/store";
 
@@ -74,4 +75,9 @@ export function questionOf(draft: Draft): Question {
 export function draftOf(question: Question): Draft {
   const { content: text, attachments, agentId, skill } = question;
   return { text, attachments, agentId, skill };
+}
+
+/** Where the user's draft of a new conversation is kept. */
+export function useNewDraftId(): string {
+  return newDraftId(useMe()?.id ?? "");
 }

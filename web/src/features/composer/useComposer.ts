@@ -1,16 +1,15 @@
-/** What a composer holds and does: the draft, its files, and whether it can be sent. */
+/** What is in the composer of a conversation: the draft, its files, and sending it. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useCallback } from "react";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 import { infoQuery, skillsQuery } from "@/api/queries";
 import type { Attachment, Question } from "@/events/state";
 
-import { questionOf, type Draft } from "./drafts";
+import { EMPTY_DRAFT, questionOf, readDraft, writeDraft, type Draft } from "./drafts";
+import { sendFile } from "./sendFile";
 import { splitSkill } from "./tokens";
-import type { Upload, UploadQueue } from "./uploads";
-import { useDraft, type ChangeDraft } from "./useDraft";
-import { useUploads } from "./useUploads";
+import { UploadQueue, type Upload } from "./uploads";
 
 export interface Composing {
   draft: Draft;
@@ -25,6 +24,7 @@ export interface Composing {
   send: () => void;
 }
 
+/** What a composer holds and does: the draft, its files, and whether it can be sent. */
 export function useComposer(
   conversationId: string,
   isBusy: boolean,
@@ -66,4 +66,73 @@ export function useComposer(
       onSend(questionOf({ ...draft, text, skill }));
     },
   };
+}
+
+const WRITE_AFTER_MS = 300;
+
+type ChangeDraft = (change: Partial<Draft> | ((draft: Draft) => Partial<Draft>)) => void;
+
+interface KeptDraft {
+  draft: Draft;
+  change: ChangeDraft;
+  /** It was sent: forget it at once, keep only who answers. */
+  clear: () => void;
+}
+
+/** The draft of a conversation, written down while someone types and when the page goes away. */
+function useDraft(conversationId: string): KeptDraft {
+  const [draft, setDraft] = useState(() => readDraft(conversationId));
+  const written = useRef(draft);
+  const latest = useRef(draft);
+
+  const flush = useCallback(() => {
+    if (latest.current === written.current) return;
+    written.current = latest.current;
+    writeDraft(conversationId, latest.current);
+  }, [conversationId]);
+
+  const change: ChangeDraft = useCallback(
+    (changed) =>
+      setDraft((before) => ({
+        ...before,
+        ...(typeof changed === "function" ? changed(before) : changed),
+      })),
+    [],
+  );
+
+  const clear = useCallback(() => {
+    const cleared = { ...EMPTY_DRAFT, agentId: latest.current.agentId };
+    latest.current = cleared;
+    flush();
+    setDraft(cleared);
+  }, [flush]);
+
+  useEffect(() => {
+    latest.current = draft;
+    const timer = setTimeout(flush, WRITE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [draft, flush]);
+
+  useEffect(() => {
+    window.addEventListener("pagehide", flush);
+    return () => {
+      window.removeEventListener("pagehide", flush);
+      flush();
+    };
+  }, [flush]);
+
+  return { draft, change, clear };
+}
+
+interface Uploads {
+  uploads: readonly Upload[];
+  queue: UploadQueue;
+}
+
+/** `onDone` must stay the same function. */
+function useUploads(onDone: (attachment: Attachment) => void): Uploads {
+  const [queue] = useState(() => new UploadQueue(sendFile, onDone));
+  const uploads = useSyncExternalStore(queue.subscribe, queue.snapshot);
+  useEffect(() => () => queue.close(), [queue]);
+  return { uploads, queue };
 }

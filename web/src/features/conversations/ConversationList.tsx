@@ -1,20 +1,22 @@
-/** The user's conversations by day, searched and loaded as far as one scrolls. */
+/** The user's conversations in the side bar. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { Button } from "@/components/ui/Button";
 import { ErrorState, LoadingState } from "@/components/ui/States";
 import { useSettled } from "@/lib/useSettled";
 
-import { ConversationItem } from "./ConversationItem";
-import { groupByDay, type Group } from "./groups";
-import { MoreButton } from "./MoreButton";
+import { ConversationMenu } from "./ConversationMenu";
+import { groupByDay, type ConversationInfo, type Group } from "./groups";
 import { conversationsQuery } from "./queries";
 
 const TYPING_MS = 250;
 
+/** The user's conversations by day, searched and loaded as far as one scrolls. */
 export function ConversationList({ onOpen }: { onOpen: () => void }) {
   const { t } = useTranslation("chat");
   const [search, setSearch] = useState("");
@@ -79,5 +81,63 @@ function DayGroup({ group, onOpen }: { group: Group; onOpen: () => void }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+interface ConversationItemProps {
+  conversation: ConversationInfo;
+  onOpen: () => void;
+}
+
+/** One line of the list. */
+function ConversationItem({ conversation, onOpen }: ConversationItemProps) {
+  return (
+    <li className="group relative">
+      <Link
+        to="/chat/$conversationId"
+        params={{ conversationId: conversation.id }}
+        preload={false}
+        onClick={onOpen}
+        title={conversation.title}
+        className="block truncate rounded-lg py-1.5 pr-9 pl-2.5 text-sm hover:bg-line/60"
+        activeProps={{ className: "bg-line/70 font-medium" }}
+      >
+        {conversation.title}
+      </Link>
+      <ConversationMenu
+        conversation={conversation}
+        onDelete={onOpen}
+        className="absolute top-1 right-1 focus-visible:opacity-100 data-[state=open]:opacity-100 group-focus-within:opacity-100 group-hover:opacity-100 md:opacity-0"
+      />
+    </li>
+  );
+}
+
+interface MoreButtonProps {
+  isBusy: boolean;
+  /** The last try failed: the next one is the user's, or it would be tried without end. */
+  hasFailed: boolean;
+  onMore: () => void;
+}
+
+/** The end of a list that goes on: loads the next page when it comes into view, or when pressed. */
+export function MoreButton({ isBusy, hasFailed, onMore }: MoreButtonProps) {
+  const { t } = useTranslation("chat");
+  const end = useRef<HTMLDivElement>(null);
+  const more = useEffectEvent(onMore);
+  useEffect(() => {
+    if (isBusy || hasFailed || !end.current) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) more();
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [isBusy, hasFailed]);
+  return (
+    <div ref={end} className="py-2 text-center">
+      <Button size="small" variant="ghost" isBusy={isBusy} onClick={onMore}>
+        {t("list.more")}
+      </Button>
+    </div>
   );
 }

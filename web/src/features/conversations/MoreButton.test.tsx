@@ -6,7 +6,7 @@ import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 
 import { startI18n } from "@/i18n";
 
-import { MoreButton } from "./MoreButton";
+import { MoreButton } from "./ConversationList";
 
 /** What is observed is in view: a browser says so at once, happy-dom lays out nothing. */
 class AllInView {

@@ -12,8 +12,8 @@ import { addStanding, standingKinds } from "@/features/chat/answer/approval/stan
 import { EMPTY_DRAFT, readDraft, writeDraft } from "@/features/composer/drafts";
 import { startI18n } from "@/i18n";
 
+import { useDeletion } from "./ConversationMenu";
 import type { ConversationInfo } from "./groups";
-import { useDeletion } from "./useDeletion";
 
 const router = vi.hoisted((): { openId: string | undefined; went: string[] } => ({
   openId: undefined,

@@ -2,8 +2,7 @@
 
 import { useNavigate } from "@tanstack/react-router";
 
-import { EMPTY_DRAFT, readDraft, writeDraft } from "@/features/composer/drafts";
-import { useNewDraftId } from "@/features/composer/useNewDraftId";
+import { EMPTY_DRAFT, readDraft, useNewDraftId, writeDraft } from "@/features/composer/drafts";
 
 export function useAskAbout(): (name: string) => void {
   const navigate = useNavigate();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { awaitsConfirmation } from "./readOnly";
+import { awaitsConfirmation } from "./status";
 
 const tool = { annotations: { readOnlyHint: true }, asks_first: true, status: "active" as const };
 

@@ -1,5 +1,6 @@
-/** How a server is, from its status and the words behind it. Pure. */
+/** What the server says of the state of servers and tools. Pure. */
 
+import type { Schemas } from "@/api/client";
 import type { Tone } from "@/components/ui/Badge";
 
 const STATES = {
@@ -48,4 +49,13 @@ export function lookAgainMs(servers: readonly ServerStatus[]): number {
   if (isConnecting) return WHILE_CONNECTING_MS;
   const isFailing = servers.some((each) => each.status === "error" && !each.disabled);
   return isFailing ? WHILE_FAILING_MS : AT_REST_MS;
+}
+
+type ToolTraits = Pick<Schemas["ServerToolInfo"], "annotations" | "asks_first" | "status">;
+
+/** Whether a person could confirm what the tool says of itself, so that its calls ask no more. */
+export function awaitsConfirmation({ annotations, asks_first, status }: ToolTraits): boolean {
+  const saysReadOnly =
+    annotations["readOnlyHint"] === true && annotations["destructiveHint"] !== true;
+  return status === "active" && asks_first && saysReadOnly;
 }

@@ -12,7 +12,7 @@ from dataagent_server.api.deps import ContainerDep
 from dataagent_server.api.errors import envelope
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.deps.readiness import readiness
-from dataagent_server.models.fields import ErrorResponse
+from dataagent_server.models.common import ErrorResponse
 from dataagent_server.models.system import Health, Readiness
 
 router = APIRouter(prefix="/health", tags=["health"], route_class=PublicRoute)

@@ -23,7 +23,8 @@ from dataagent_server.api.deps import (
 )
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.streaming import run_while_connected
-from dataagent_server.models.fields import ErrorResponse, Page, SafeText
+from dataagent_server.models.common import ErrorResponse
+from dataagent_server.models.fields import Page, SafeText
 from dataagent_server.models.queries import (
     CatalogueInfo,
     CatalogueSummary,

@@ -8,7 +8,7 @@ import {
   updateAgentBody,
   type Agent,
 } from "./agentForm";
-import { groupsOf, searched } from "./toolGroups";
+import { groupsOf, searched } from "./toolPicker";
 
 const AGENT: Agent = {
   id: "agent_1",

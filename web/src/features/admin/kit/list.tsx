@@ -113,16 +113,19 @@ interface ConfirmedAction<Result>
   explanation: string;
   /** The text of the dialog's button, if it is not that of the action. */
   confirm?: string;
+  /** It can be undone: it stands among the usual actions, however much it changes. */
+  isReversible?: boolean;
 }
 
 /** An action that is confirmed in a dialog. */
 export function confirmed<Result>(action: ConfirmedAction<Result>): RowAction {
-  const { label, text = label, icon, isDisabled, explanation, confirm = text, ...change } = action;
+  const { label, text = label, icon, isDisabled, isReversible = false, ...more } = action;
+  const { explanation, confirm = text, ...change } = more;
   return {
     label,
     text,
     ...(icon && { icon }),
-    isDanger: change.isDanger ?? false,
+    isDanger: change.isDanger === true && !isReversible,
     isDisabled: isDisabled ?? false,
     dialog: (close) => (
       <ConfirmChange {...change} text={explanation} confirm={confirm} onClose={close} />

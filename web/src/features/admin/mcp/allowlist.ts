@@ -2,7 +2,7 @@
 
 import type { Schemas } from "@/api/client";
 
-import type { GroupedChoice } from "../agents/toolGroups";
+import type { GroupedChoice } from "../agents/toolPicker";
 import type { McpTool } from "./queries";
 
 type ToolName = Schemas["AllowedTool"];

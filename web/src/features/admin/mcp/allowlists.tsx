@@ -10,12 +10,11 @@ import { Badge } from "@/components/ui/Badge";
 import { Banner } from "@/components/ui/Banner";
 import { Button } from "@/components/ui/Button";
 import { EmptyState } from "@/components/ui/States";
-import { WayChoice } from "@/features/mcp/WayChoice";
+import { WayChoice } from "@/features/mcp/ServerFields";
 import { classes } from "@/lib/classes";
 
 import { AgentProblemBanner } from "../agents/agents";
-import { groupsOf } from "../agents/toolGroups";
-import { ToolPicker } from "../agents/toolPicker";
+import { groupsOf, ToolPicker } from "../agents/toolPicker";
 import { useChange } from "../kit/change";
 import { choice, Fields, row, user } from "../kit/form";
 import { Section } from "../kit/list";

@@ -12,7 +12,7 @@ import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
 import { Tabs } from "@/components/ui/Tabs";
 import { toast } from "@/components/ui/toast";
-import { StatusBadge } from "@/features/mcp/StatusBadge";
+import { StatusBadge } from "@/features/mcp/ServerState";
 import { useTrials, type Trials } from "@/features/mcp/useTrials";
 import { useErrorText } from "@/lib/errorText";
 import { formatNumber } from "@/lib/format";

@@ -13,10 +13,8 @@ import { Input } from "@/components/ui/Field";
 import { Table, type Column } from "@/components/ui/Table";
 import { Tooltip } from "@/components/ui/Tooltip";
 import { formatCommandLine } from "@/features/mcp/commandLine";
-import { awaitsConfirmation } from "@/features/mcp/readOnly";
-import { StatusBadge } from "@/features/mcp/StatusBadge";
-import { StatusDetail } from "@/features/mcp/StatusDetail";
-import { TrialPanel } from "@/features/mcp/TrialPanel";
+import { StatusBadge, StatusDetail, TrialPanel } from "@/features/mcp/ServerState";
+import { awaitsConfirmation } from "@/features/mcp/status";
 import type { TrialState } from "@/features/mcp/useTrials";
 import { formatDateTime, formatNumber } from "@/lib/format";
 

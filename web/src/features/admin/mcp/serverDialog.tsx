@@ -5,11 +5,8 @@ import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { Checkbox } from "@/components/ui/Field";
-import { ConnectionFields } from "@/features/mcp/ConnectionFields";
-import { NameField } from "@/features/mcp/NameField";
 import { Refusal } from "@/features/mcp/Refusal";
-import { TimeFields } from "@/features/mcp/TimeFields";
-import { WayChoice } from "@/features/mcp/WayChoice";
+import { ConnectionFields, NameField, TimeFields, WayChoice } from "@/features/mcp/ServerFields";
 
 import { choice, EditDialog, Fields, input, PLAIN, row } from "../kit/form";
 import { tenantsQuery } from "../queries";

@@ -9,11 +9,11 @@ import { Banner } from "@/components/ui/Banner";
 import { Checkbox } from "@/components/ui/Field";
 import { EmptyState } from "@/components/ui/States";
 import type { Column } from "@/components/ui/Table";
-import { Words } from "@/features/mcp/CommandFields";
 import { formatCommandLine } from "@/features/mcp/commandLine";
 import { templatesQuery, type Template } from "@/features/mcp/queries";
 import { Refusal } from "@/features/mcp/Refusal";
 import { SecretRows } from "@/features/mcp/SecretRows";
+import { Words } from "@/features/mcp/ServerFields";
 
 import { EditDialog, Fields, input, PLAIN, row } from "../kit/form";
 import { AddButton, confirmed, ResourceList } from "../kit/list";

@@ -5,7 +5,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { api, call } from "@/api/client";
+import { api, call, type Schemas } from "@/api/client";
 import { agentsQuery } from "@/api/queries";
 import { Button, IconButton } from "@/components/ui/Button";
 import { Checkbox, Select } from "@/components/ui/Field";
@@ -15,7 +15,6 @@ import type { Source } from "@/features/data/queries";
 import { Problem, useChange } from "../kit/change";
 import { usePeople } from "../kit/people";
 import { tenantsQuery } from "../queries";
-import { added, EVERYONE, grantKey, isForEveryone, removed, type Grant } from "./grants";
 import { pathOf, SOURCE_KEYS } from "./queries";
 
 type NamedKind = Exclude<Grant["subject_kind"], "everyone">;
@@ -142,4 +141,25 @@ function AddGrant({ onAdd }: { onAdd: (grant: Grant) => void }) {
       </Button>
     </div>
   );
+}
+
+type Grant = Schemas["GrantInfo"];
+
+export const EVERYONE: Grant = { subject_kind: "everyone", subject_id: "" };
+
+export function isForEveryone(grants: readonly Grant[]): boolean {
+  return grants.some((grant) => grant.subject_kind === "everyone");
+}
+
+function grantKey(grant: Grant): string {
+  return `${grant.subject_kind}:${grant.subject_id}`;
+}
+
+/** Adds a grant; the same one twice is one. */
+export function added(grants: readonly Grant[], grant: Grant): Grant[] {
+  return [...removed(grants, grant), grant];
+}
+
+export function removed(grants: readonly Grant[], grant: Grant): Grant[] {
+  return grants.filter((each) => grantKey(each) !== grantKey(grant));
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 
 import type { Source } from "@/features/data/queries";
 
-import { createOf, sourceFormOf, NEW_SOURCE, updateOf } from "./sourceForm";
-import { added, EVERYONE, isForEveryone, removed } from "./grants";
+import { added, EVERYONE, isForEveryone, removed } from "./access";
 import { EXAMPLE, policyProblemsOf, rulesOf, textOf, usersOf, withSubject } from "./rules";
+import { createOf, NEW_SOURCE, sourceFormOf, updateOf } from "./sourceForm";
 
 const SOURCE: Source = {
   source_id: "s1",

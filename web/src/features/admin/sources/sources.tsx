@@ -12,10 +12,10 @@ import type { Source } from "@/features/data/queries";
 
 import { ResourceList, Section } from "../kit/list";
 import { useNameOf } from "../kit/people";
-import { isForEveryone } from "./grants";
+import { isForEveryone } from "./access";
 import { allSourcesQuery } from "./queries";
-import { SourceDialog } from "./sourceDialog";
 import { SourceDetails } from "./sourceDetails";
+import { SourceDialog } from "./sourceDialog";
 
 /** The source that is open is in the address: a reload or a link opens it again. */
 function useOpenSource(): [string | undefined, (sourceId: string | undefined) => void] {

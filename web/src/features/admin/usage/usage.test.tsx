@@ -49,7 +49,7 @@ it("the figures of other days are not shown as those that were asked for", async
       </TooltipProvider>
     </QueryClientProvider>,
   );
-  await vi.waitFor(() => expect(container.textContent).toContain("77,777"));
+  await vi.waitFor(() => expect(container.textContent).toContain("77,777"), { timeout: 20_000 });
   server.answer = () => "nothing"; // on its way
   fireEvent.click(screen.getByRole("button", { name: "7 days" }));
   expect(container.textContent).not.toContain("77,777");

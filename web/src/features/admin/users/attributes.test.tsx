@@ -38,7 +38,9 @@ it("are those of now, not those of when they were last looked at", async () => {
   const close = open("north");
   await screen.findByDisplayValue("north");
   close();
-  await vi.waitFor(() => expect(queryClient.getQueryCache().getAll()).toEqual([]));
+  await vi.waitFor(() => expect(queryClient.getQueryCache().getAll()).toEqual([]), {
+    timeout: 20_000,
+  });
   open("south");
   await screen.findByDisplayValue("south");
 });

@@ -158,6 +158,7 @@ function useUserActions(): (user: User, isMe: boolean) => RowAction[] {
         title: t(isActive ? "users.disableTitle" : "users.enableTitle", { name }),
         explanation: t(isActive ? "users.disableText" : "users.enableText"),
         isDanger: isActive,
+        isReversible: true,
         run: () => {
           const body = { status: isActive ? "disabled" : "active" } as const;
           return call(api.PATCH("/api/users/{user_id}/status", { params, body }));

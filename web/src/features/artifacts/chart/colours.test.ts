@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { extended, mixed } from "./colours";
+import { extended, mixed } from "./look";
 
 test("a mix lies between its colours", () => {
   expect(mixed("#000000", "#ffffff", 0.5)).toBe("#808080");

@@ -1,11 +1,10 @@
-/** A chart's look, taken from the page's colours, so that it follows light and dark. */
+/** How charts look on this page: colours and fonts. */
 
 import type { Config } from "vega-lite";
 
-import { extended } from "./colours";
-
 const SERIES = [1, 2, 3, 4, 5, 6, 7, 8];
 
+/** A chart's look, taken from the page's colours, so that it follows light and dark. */
 export function chartLook(): Config {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
@@ -46,4 +45,28 @@ export function chartLook(): Config {
     // fifteen digits are all that a browser's number has: the value is not rounded further
     tooltipFormat: { numberFormat: ",.15~r" },
   };
+}
+
+const HEX = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i;
+
+/** A colour between two, both as `#rrggbb`; the first where one of them is not. */
+export function mixed(one: string, two: string, share: number): string {
+  const [from, to] = [HEX.exec(one), HEX.exec(two)];
+  if (!from || !to) return one;
+  const parts = [1, 2, 3].map((at) => {
+    const [start, end] = [parseInt(from[at] ?? "0", 16), parseInt(to[at] ?? "0", 16)];
+    return Math.round(start + (end - start) * share)
+      .toString(16)
+      .padStart(2, "0");
+  });
+  return `#${parts.join("")}`;
+}
+
+/** Three times as many colours, no two the same. */
+export function extended(series: string[], ground: string, text: string): string[] {
+  return [
+    ...series,
+    ...series.map((colour) => mixed(colour, ground, 0.45)),
+    ...series.map((colour) => mixed(colour, text, 0.45)),
+  ];
 }

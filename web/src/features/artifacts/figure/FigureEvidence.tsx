@@ -9,8 +9,8 @@ import { Button } from "@/components/ui/Button";
 import { LoadingState } from "@/components/ui/States";
 import type { VerifiedFigure } from "@/events/types";
 
-import { Gone } from "../Gone";
 import { rowsQuery, type Artifact } from "../queries";
+import { Gone } from "../ResultCard";
 import { SmallTable } from "../table/SmallTable";
 import { TableViewer } from "../table/TableViewer";
 import { evidenceRowsOf, howKey, readableExpression, windowAround } from "./evidence";

@@ -1,11 +1,13 @@
-/** A few rows of a result as they are. `marked` is a cell to point at. */
+/** A few rows of a table, and how many there are. */
 
-import { classes } from "@/lib/classes";
+import { useTranslation } from "react-i18next";
+
 import type { Json } from "@/events/types";
+import { classes } from "@/lib/classes";
+import { formatNumber } from "@/lib/format";
 
-import { cellText, isNumberType } from "../cells";
-import type { ResultColumn } from "../previews";
-import { CellValue } from "./CellValue";
+import { cellText, isNumberType, shownText } from "../cells";
+import type { Receipt, ResultColumn } from "../previews";
 
 interface SmallTableProps {
   label: string;
@@ -17,6 +19,7 @@ interface SmallTableProps {
   marked?: { row: number; column: number | null };
 }
 
+/** A few rows of a result as they are. `marked` is a cell to point at. */
 export function SmallTable({ label, columns, rows, firstRow, marked }: SmallTableProps) {
   const side = (column: ResultColumn) =>
     isNumberType(column.type) ? "text-right tabular-nums" : "text-left";
@@ -66,5 +69,28 @@ export function SmallTable({ label, columns, rows, firstRow, marked }: SmallTabl
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A value of a result. No value is shown as such, and is not an empty text. */
+export function CellValue({ value }: { value: Json | undefined }) {
+  const text = shownText(value);
+  if (text === null) return <span className="text-muted italic">NULL</span>;
+  return text;
+}
+
+interface RowsNoteProps {
+  rowCount: number;
+  truncatedBy: Receipt["truncated_by"];
+}
+
+/** How many rows there are, and whether the source had more. */
+export function RowsNote({ rowCount, truncatedBy }: RowsNoteProps) {
+  const { t } = useTranslation("results");
+  return (
+    <p className="text-xs text-muted">
+      {t("rows", { count: rowCount, number: formatNumber(rowCount) })}
+      {truncatedBy && <span className="font-medium text-warn"> · {t(`cut.${truncatedBy}`)}</span>}
+    </p>
   );
 }

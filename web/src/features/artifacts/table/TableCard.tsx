@@ -8,15 +8,11 @@ import { useTranslation } from "react-i18next";
 import { Button } from "@/components/ui/Button";
 import { LoadingState } from "@/components/ui/States";
 
-import { DownloadMenu } from "../DownloadMenu";
-import { Gone } from "../Gone";
 import type { TablePreview } from "../previews";
 import { rowsQuery } from "../queries";
 import { ReceiptPanel } from "../ReceiptPanel";
-import { ResultCard } from "../ResultCard";
-import { ShowSql } from "../ShowSql";
-import { RowsNote } from "./RowsNote";
-import { SmallTable } from "./SmallTable";
+import { DownloadMenu, Gone, ResultCard, ShowSql } from "../ResultCard";
+import { RowsNote, SmallTable } from "./SmallTable";
 import { TableViewer } from "./TableViewer";
 
 interface TableCardProps {

@@ -9,14 +9,12 @@ import { Dialog } from "@/components/ui/Dialog";
 import { LoadingState } from "@/components/ui/States";
 import { formatNumber } from "@/lib/format";
 
-import { DownloadMenu } from "../DownloadMenu";
-import { Gone } from "../Gone";
 import { rowsQuery, type Artifact, type Sort } from "../queries";
 import { ReceiptPanel } from "../ReceiptPanel";
-import { ShowSql } from "../ShowSql";
+import { DownloadMenu, Gone, ShowSql } from "../ResultCard";
 import { Grid } from "./Grid";
 import { MAX_ROWS } from "./paging";
-import { RowsNote } from "./RowsNote";
+import { RowsNote } from "./SmallTable";
 
 export interface TableDialogProps {
   artifactId: string;
