@@ -212,6 +212,6 @@ def test_what_is_no_address_is_refused_at_once(address: str) -> None:
 @pytest.mark.parametrize("door", ["chat", "chat_sse"])
 async def test_half_a_character_is_refused_before_it_is_sent(door: str) -> None:
     async with DataAgentClient("http://127.0.0.1:9", "k", backoff=QUICK) as client:
-        with pytest.raises(ClientError, match="cannot be JSON"):
+        with pytest.raises(ClientError, match="cannot be written as JSON"):
             async for _ in getattr(client, door)("\ud83d"):
                 pass

@@ -1,4 +1,5 @@
-/** One conversation, live: its history, its socket, its state, and what a person can do in it.
+/**
+ * One conversation, live: its history, its socket, its state, and what a person can do in it.
  *
  * A message is kept in the outbox until the server has it (its `client_message_id` makes sending it
  * twice harmless), so a reload or a lost network in between loses nothing.

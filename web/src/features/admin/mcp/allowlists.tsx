@@ -16,7 +16,7 @@ import { classes } from "@/lib/classes";
 import { AgentProblemBanner } from "../agents/agents";
 import { groupsOf, ToolPicker } from "../agents/toolPicker";
 import { useChange } from "../kit/change";
-import { choice, Fields, row, user } from "../kit/form";
+import { choice, Fields, user } from "../kit/form";
 import { Section } from "../kit/list";
 import { Loaded } from "../kit/load";
 import { allAgentsQuery, registryQuery, userKeysQuery } from "../queries";
@@ -60,26 +60,30 @@ export function AllowlistsSection() {
           value={kind}
           onChange={setKind}
         />
-        <div className="w-full sm:w-120">
-          <Fields
-            form={form}
-            change={change}
-            fields={[
-              row(
-                kind === "agent"
-                  ? [choice("agentId", t("allow.agent"), agents, { empty })]
-                  : [
-                      user("userId", t("allow.user"), empty),
-                      choice("keyId", t("allow.key"), keys ?? [], {
-                        hint: keys?.length === 0 ? t("allow.noKeys") : undefined,
-                        empty,
-                        disabled: keys === undefined || keys.length === 0,
-                      }),
-                    ],
-              ),
-            ]}
-          />
-        </div>
+        {kind === "agent" ? (
+          <div className="w-full sm:w-64">
+            <Fields
+              form={form}
+              change={change}
+              fields={[choice("agentId", t("allow.agent"), agents, { empty })]}
+            />
+          </div>
+        ) : (
+          <div className="grid w-full gap-x-6 gap-y-3 sm:w-[29.5rem] sm:grid-cols-2">
+            <Fields
+              form={form}
+              change={change}
+              fields={[
+                user("userId", t("allow.user"), empty),
+                choice("keyId", t("allow.key"), keys ?? [], {
+                  hint: keys?.length === 0 ? t("allow.noKeys") : undefined,
+                  empty,
+                  disabled: keys === undefined || keys.length === 0,
+                }),
+              ]}
+            />
+          </div>
+        )}
       </div>
       {id === "" ? (
         <EmptyState icon={ListChecks} title={t("allow.chooseFirst")} />
