@@ -209,12 +209,12 @@ def _view(settings: Settings, options: CliOptions, streams: Streams) -> View:
 
 async def _run_data_command(settings: Settings, options: CliOptions, streams: Streams) -> int:
     """Run a command over data; the agents are not loaded."""
-    from dataagent_cli.data.dispatch import dispatch
+    from dataagent_cli.data.dispatch import dispatch_data
     from dataagent_core.data.runtime import open_standalone_runtime
 
     async with open_standalone_runtime(settings) as data:
         gc.enable()
-        return await dispatch(_data_context(data, settings, streams), options)
+        return await dispatch_data(_data_context(data, settings, streams), options)
 
 
 def _data_context(data: DataRuntime, settings: Settings, streams: Streams) -> DataCommandContext:

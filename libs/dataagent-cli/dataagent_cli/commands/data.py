@@ -50,7 +50,7 @@ def words_of(name: str, rest: str) -> list[str]:
 
 def _action(name: str) -> Action:
     async def run(context: CommandContext, rest: str) -> CommandOutcome:
-        from dataagent_cli.data.dispatch import dispatch
+        from dataagent_cli.data.dispatch import dispatch_data
 
         data_context = replace(context.require_local(name).data, command_prefix="/")
         word, _, file = rest.partition(" ")
@@ -62,7 +62,7 @@ def _action(name: str) -> Action:
         if options is not None and answer is not None and options.artifact_id == NEWEST:
             await _explain_newest(data_context, options, answer)
         elif options is not None:
-            await dispatch(data_context, options)
+            await dispatch_data(data_context, options)
         return CommandOutcome()
 
     return run
@@ -108,17 +108,17 @@ async def _explain_newest(
     data_context: DataCommandContext, options: CliOptions, answer: _LastAnswer
 ) -> None:
     """Explain the statement that was run after the last answer, else that answer."""
-    from dataagent_cli.data.dispatch import dispatch
+    from dataagent_cli.data.dispatch import dispatch_data
     from dataagent_cli.data.result_commands import figure_lines
     from dataagent_cli.data.stored_results import newest_table
 
     newest = await newest_table(data_context)
     if newest is not None and newest.created_at.timestamp() > answer.ended_at:
-        await dispatch(data_context, options)
+        await dispatch_data(data_context, options)
         return
     if answer.tables:
         options.artifact_id = answer.tables[-1]
-        await dispatch(data_context, options)
+        await dispatch_data(data_context, options)
     else:
         data_context.streams.say("the last answer used no statement")
     if lines := figure_lines(answer.figures):

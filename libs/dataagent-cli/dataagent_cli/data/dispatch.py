@@ -29,7 +29,7 @@ _COMMANDS: Mapping[str, Work] = {
 }
 
 
-async def dispatch(context: DataCommandContext, options: DataOptions) -> int:
+async def dispatch_data(context: DataCommandContext, options: DataOptions) -> int:
     """Run the command and return its exit status.
 
     Raises:

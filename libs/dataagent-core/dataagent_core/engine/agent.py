@@ -143,8 +143,7 @@ class Agent(Graph):
     def _context(self, given: Any, config: RunnableConfig | None, context: Any) -> Any:
         if context is not None and not isinstance(context, Mapping):
             return context
-        # as the caller gave it
-        given_fields: Mapping[str, Any] = context or {}  # pyright: ignore[reportUnknownVariableType]
+        given_fields = cast("Mapping[str, Any]", context or {})  # as the caller gave it
         defaults = self.defaults
         if saver_of(self) is None and not _is_inside_graph():
             defaults = replace(defaults, auto_approve=True)  # no one could be asked

@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture(scope="module")
 def factory(tmp_path_factory: pytest.TempPathFactory) -> Generator[AgentFactory]:
     home: Path = tmp_path_factory.mktemp("executors")
-    found = Settings(home=home, model="scripted", text_window_ms=0)
+    found = Settings(home=home, model="scripted")
     workspaces = UserWorkspaceManager(found.workspaces_dir, found.workspace_quota)
     yield AgentFactory(found, workspaces)
     workspaces.close()
