@@ -34,6 +34,9 @@ export function tellSignedOut(): void {
   for (const listener of signedOutListeners) listener();
 }
 
+/** Dispatched on `window` when the user has signed in again: sockets connect anew. */
+export const SIGNED_IN_EVENT = "dataagent:signed-in";
+
 export const api = createClient<paths>({ credentials: "same-origin" });
 
 interface Answer<Data> {

@@ -4,10 +4,10 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 
 import { queryClient } from "@/api/queries";
+import { ErrorBoundary } from "@/components/ErrorBoundary";
 import { Toaster } from "@/components/ui/Toaster";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 
-import { ErrorBoundary } from "./ErrorBoundary";
 import { router } from "./router";
 
 export function App() {

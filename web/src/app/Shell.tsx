@@ -5,9 +5,9 @@ import { Menu as MenuIcon } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { ErrorBoundary } from "@/components/ErrorBoundary";
 import { IconButton } from "@/components/ui/Button";
 
-import { ErrorBoundary } from "./ErrorBoundary";
 import { SideBar } from "./SideBar";
 import { SignInAgain } from "./SignInAgain";
 

@@ -3,14 +3,10 @@
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { onSignedOut } from "@/api/client";
+import { onSignedOut, SIGNED_IN_EVENT } from "@/api/client";
 import { queryClient } from "@/api/queries";
 import { Dialog } from "@/components/ui/Dialog";
-
-import { SignInForm } from "./SignInForm";
-
-/** Dispatched on `window` when someone has signed in again: sockets connect anew. */
-export const SIGNED_IN_EVENT = "dataagent:signed-in";
+import { SignInForm } from "@/features/auth/SignInForm";
 
 export function SignInAgain() {
   const { t } = useTranslation("auth");

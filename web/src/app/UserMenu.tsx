@@ -9,8 +9,7 @@ import { queryClient, useMe } from "@/api/queries";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/Menu";
 import { toast } from "@/components/ui/toast";
 import { LANGUAGES, setLanguage, type Language } from "@/i18n";
-
-import { setTheme, THEMES, useTheme } from "./theme";
+import { setTheme, THEMES, useTheme } from "@/lib/theme";
 
 interface UserMenuProps {
   /** Another page was chosen. */

@@ -7,7 +7,7 @@ import { Suspense } from "react";
 import { useTranslation } from "react-i18next";
 
 import { meQuery } from "@/api/queries";
-import { ErrorBoundary } from "@/app/ErrorBoundary";
+import { ErrorBoundary } from "@/components/ErrorBoundary";
 import { Select } from "@/components/ui/Field";
 import { Page } from "@/components/ui/Page";
 import { EmptyState, LoadingState } from "@/components/ui/States";

@@ -5,7 +5,7 @@ import { ChartNoAxesColumn } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { queryClient } from "@/api/queries";
-import { SignInForm } from "@/app/SignInForm";
+import { SignInForm } from "@/features/auth/SignInForm";
 import { usePageTitle } from "@/lib/pageTitle";
 
 export function SignInPage() {

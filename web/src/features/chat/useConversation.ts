@@ -15,9 +15,8 @@ import {
   type Dispatch,
 } from "react";
 
-import { api, call, tellSignedOut } from "@/api/client";
+import { api, call, SIGNED_IN_EVENT, tellSignedOut } from "@/api/client";
 import { queryClient } from "@/api/queries";
-import { SIGNED_IN_EVENT } from "@/app/SignInAgain";
 import { ConversationLink, type LinkStatus } from "@/events/link";
 import { reduce, type ConversationAction } from "@/events/reduce";
 import {

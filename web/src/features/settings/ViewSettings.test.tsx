@@ -4,8 +4,8 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it } from "vitest";
 
-import { setTheme } from "@/app/theme";
 import { loadLaterTexts, startI18n } from "@/i18n";
+import { setTheme } from "@/lib/theme";
 
 import { ViewSettings } from "./ViewSettings";
 

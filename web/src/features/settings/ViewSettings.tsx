@@ -2,10 +2,10 @@
 
 import { useTranslation } from "react-i18next";
 
-import { setTheme, THEMES, useTheme } from "@/app/theme";
 import { Field, Select } from "@/components/ui/Field";
 import { Card } from "@/components/ui/Page";
 import { LANGUAGES, setLanguage, type Language } from "@/i18n";
+import { setTheme, THEMES, useTheme } from "@/lib/theme";
 
 export function ViewSettings() {
   const { t } = useTranslation("settings");
