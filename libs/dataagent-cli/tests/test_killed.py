@@ -94,7 +94,7 @@ def test_a_call_that_waited_when_the_terminal_was_killed_is_asked_about_again(ho
     second = Terminal("--continue")
     try:
         second.wait_for("an answer is still running: it is shown here")
-        second.wait_for("Esc stops")
+        second.wait_for("mode manual")
         second.type("y")
         second.wait_for("write_file: approved")
         second.wait_for("❯")

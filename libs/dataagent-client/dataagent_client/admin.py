@@ -356,7 +356,7 @@ class AuditCalls:
         return await save(self.stream(fmt, **search), target)
 
     async def verify(self) -> AuditVerdict:
-        """Walk along the chain of hashes: was a row changed, removed, inserted or moved?"""
+        """Verify the chain of hashes: was a row changed, removed, inserted or moved?"""
         found = await self._http.request("GET", f"{_AUDIT}/verify", has_time=True)
         return parse_verdict(found)
 

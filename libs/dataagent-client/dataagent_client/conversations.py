@@ -151,7 +151,7 @@ class ConversationCalls:
         await self._http.request("DELETE", child_path(_ALL, conversation_id), is_web=True)
 
     async def restore(self, conversation_id: str) -> ConversationInfo:
-        """Bring back one that was deleted. One that is there stays as it is."""
+        """Restore a deleted conversation; nothing happens if it is not deleted."""
         path = f"{child_path(_ALL, conversation_id)}/restore"
         found = await self._http.request("POST", path, is_web=True, is_repeatable=True)
         return _conversation(found)

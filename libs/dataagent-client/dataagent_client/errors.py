@@ -47,7 +47,7 @@ class ConnectionFailed(ClientError):
 
 
 class TimedOut(ConnectionFailed):
-    """The server did not answer in time; the request may have been carried out."""
+    """The server did not answer in time; the request may have been executed."""
 
     code = "timed_out"
 

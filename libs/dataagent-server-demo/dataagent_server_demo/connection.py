@@ -32,7 +32,7 @@ class Server:
         return explain_mcp(error, self.url)
 
     def user_id(self) -> str:
-        """The user of the key; requested once a visit.
+        """The user of the key; requested once a session.
 
         Raises:
             ClientError: the server does not say.

@@ -1,7 +1,7 @@
 """Decides on calls at the terminal, by the conversation's mode.
 
 In mode manual the user is asked; in auto, and for kinds approved before, the answer is yes; in plan
-the call is refused and the agent is told why. A question from inside a call is a form, in every
+the call is refused and the agent gets the reason. A question from inside a call is a form, in every
 mode. Without a terminal the answer is no. An approval that covers more than the call is confirmed
 twice.
 """

@@ -97,7 +97,7 @@ def test_the_sample_stays_removed_until_it_is_asked_for(
     fresh_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removed = dataagent("sources", "remove", "chinook")
-    assert "DATAAGENT_SAMPLE_DATA=true brings it back" in removed.err
+    assert "DATAAGENT_SAMPLE_DATA=true restores it" in removed.err
     assert listed() == []
     monkeypatch.setenv("DATAAGENT_SAMPLE_DATA", "true")
     assert listed() == ["chinook"]

@@ -79,7 +79,7 @@ async def test_an_editor_ends_with_whoever_waits_for_it(editor: Editor, tmp_path
 @pytest.mark.parametrize("script", ["rm $1", "printf '\\377' > $1", "exit 3"])
 async def test_what_is_no_text_is_refused(editor: Editor, script: str) -> None:
     editor.does(script)
-    with pytest.raises(BadInput, match="the text is as it was"):
+    with pytest.raises(BadInput, match="the text is unchanged"):
         await edit_text("before")
 
 

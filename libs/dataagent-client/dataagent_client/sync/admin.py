@@ -271,5 +271,5 @@ class SyncAuditCalls:
         return self._portal.call(self._calls.export(target, fmt, **search))
 
     def verify(self) -> AuditVerdict:
-        """Walk along the chain of hashes: was a row changed, removed, inserted or moved?"""
+        """Verify the chain of hashes: was a row changed, removed, inserted or moved?"""
         return self._portal.call(self._calls.verify())

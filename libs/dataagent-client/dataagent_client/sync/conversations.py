@@ -40,7 +40,7 @@ class SyncConversationCalls:
         return self._portal.call(self._calls.delete(conversation_id))
 
     def restore(self, conversation_id: str) -> ConversationInfo:
-        """Bring back one that was deleted. One that is there stays as it is."""
+        """Restore a deleted conversation; nothing happens if it is not deleted."""
         return self._portal.call(self._calls.restore(conversation_id))
 
     def history(

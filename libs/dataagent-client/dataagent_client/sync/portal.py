@@ -1,8 +1,7 @@
-"""The event loop behind the sync client: a thread of its own, and two ways in from other threads.
+"""Runs the event loop of the sync client in a thread.
 
-`Portal.call` waits for one coroutine; `Stream` walks along an async generator, a step each time its
-reader asks for one. Both may be used by several threads, and by code that an event loop runs. What
-is called is not known here. Above: the generated modules of this folder.
+`Portal.call` waits for one coroutine; `Stream` iterates an async generator, one step for each that
+its reader requests. Several threads may use both, and so may code that an event loop runs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The agent is built around a model that only looks at what it is sent and says nothing. So prompts,
 tools, memory, skills and messages are counted as they are, whatever puts them there. Nothing is
-written. Above: the terminal. Below: `engine/`, `agents.py`.
+written.
 """
 
 from __future__ import annotations

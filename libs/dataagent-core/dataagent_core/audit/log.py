@@ -86,7 +86,7 @@ class AuditStore:
             after = rows[-1].position
 
     async def verify(self) -> ChainVerdict:
-        """Walk along the whole chain, a page at a time; rows may be added meanwhile."""
+        """Verify the whole chain, a page at a time; rows may be added meanwhile."""
         walk = ChainVerifier()
         while True:
             rows, head = await self._db.read(lambda c: _page(c, walk.position))

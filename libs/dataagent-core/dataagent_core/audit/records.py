@@ -75,7 +75,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class ChainVerdict:
-    """What a walk along the chain found."""
+    """The result of verifying the chain."""
 
     checked: int  # rows that are as they were written
     head: Head

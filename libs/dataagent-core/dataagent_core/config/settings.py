@@ -189,8 +189,8 @@ class LimitSettings(SettingsGroup, title="Limits and budgets; 0 is no limit"):
     user_daily_wall_seconds: float | None = Field(default=None, ge=0)
 
 
-class AgentSettings(SettingsGroup, title="Agents, skills and tools"):
-    """What agents are made of beside their model."""
+class AgentToolSettings(SettingsGroup, title="Agents, skills and tools"):
+    """The skills, packages and tools of agents."""
 
     skills_dirs: CommaList = Field(
         default=[], description="folders of skills; of two with one name the later wins"
@@ -435,7 +435,7 @@ class Settings(
     ModelSettings,
     RunSettings,
     LimitSettings,
-    AgentSettings,
+    AgentToolSettings,
     DataSettings,
     SandboxSettings,
     McpSettings,

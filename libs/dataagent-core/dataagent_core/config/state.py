@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mode = Literal["manual", "auto", "plan"]
-"""Who says yes to calls that may do harm: a person, everybody, or nobody."""
+"""Who approves risky calls: a person; no one is asked; all are refused."""
 
 _NEXT: dict[Mode, Mode] = {"manual": "auto", "auto": "plan", "plan": "manual"}
 

@@ -63,7 +63,7 @@ def _plain(cell: str) -> str:
 _TOGETHER = 100
 """So many parts go out at once; each is a line, or a page."""
 _MUCH = 4
-"""A quarter of all the room is too much to leave empty."""
+"""A quarter of the limit is too much to leave empty."""
 
 
 class DocumentOutput:

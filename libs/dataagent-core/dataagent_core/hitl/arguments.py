@@ -17,7 +17,7 @@ def check_arguments(action: ActionRequest, args: Mapping[str, object]) -> None:
     """
     if action.args_schema is None:
         return
-    import jsonschema_rs  # loaded when somebody edits
+    import jsonschema_rs  # loaded for the first edit
 
     try:
         jsonschema_rs.validate(action.args_schema, args, retriever=_nothing_else)
@@ -30,5 +30,5 @@ def check_arguments(action: ActionRequest, args: Mapping[str, object]) -> None:
 
 
 def _nothing_else(uri: str) -> NoReturn:
-    """A schema may come from a stranger: whatever it refers to is not fetched."""
+    """A schema may come from a third party: its references are not fetched."""
     raise ValueError(f"{uri[:80]!r} is not looked up")

@@ -77,7 +77,7 @@ class Tenancy:
     def known_quota(self, user_id: str) -> int | None:
         """The bytes the user's tenant gives them, as last looked up; None if it does not say.
 
-        Whoever writes files was let in or started by a lookup, so there is one.
+        A user who writes files was looked up before, so there is one.
         """
         known = self._remembered.get(user_id)
         if known is None or known.membership is None:

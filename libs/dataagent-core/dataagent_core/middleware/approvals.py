@@ -120,7 +120,7 @@ class ApprovalRules:
     def _is_unknown_address(self, call: ToolCallRequest) -> bool:
         """Whether no one but the model has named the address.
 
-        Whoever wrote the pages and files that a model reads may have asked it to put their content
+        The author of a page or file that the model read may have asked it to put its content
         into an address. So these are read without asking: an address in the user's message of this
         run, one that a search of this thread found, and one on an allowed host. An address whose
         query is long, or looks like encoded data, always asks.
@@ -146,7 +146,7 @@ class ApprovalsMiddleware(AgentMiddleware[Any, Any, Any]):
         self._schemas: dict[int, tuple[object, dict[str, Any] | None]] = {}
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Ask if the rules say so, and carry out the decision."""
+        """Ask if the rules require it, and apply the decision."""
         question = self._rules.question(request)
         if question is None:
             return await handler(request)

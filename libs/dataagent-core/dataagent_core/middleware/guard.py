@@ -176,7 +176,7 @@ class RunRulesCheck(ToolCheck):
     """The rules of the run: the tools it denies, and plan mode, in which nothing is changed."""
 
     def __init__(self, changing: Container[str]) -> None:
-        """`changing` are the tools with fixed names that plan mode refuses, whoever approves."""
+        """`changing` are the tools with fixed names that plan mode refuses, even if approved."""
         self._changing = changing
 
     async def prepare(

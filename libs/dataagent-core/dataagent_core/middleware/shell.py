@@ -93,7 +93,7 @@ class ShellMiddleware(AgentMiddleware[Any, Any, Any]):
 
         In an agent that is not built by an `AgentFactory`: `ShellMiddleware(workspace_root=…)`, or
         without it where the settings say. Commands then run on this machine, and start in the
-        folder of the run's user below it (`default` where nobody says for whom a run is).
+        folder of the run's user below it (`default` for a run without a user).
         """
         super().__init__()
         is_alone = manager is None

@@ -178,7 +178,7 @@ class SandboxSession(BaseSandbox):
         """Write changes to the workspace: all of them, or the named ones.
 
         Raises:
-            QuotaExceeded: there is no room for all; nothing was changed.
+            QuotaExceeded: not all of them fit the quota; nothing was changed.
             Conflict: the workspace's files have changed since; nothing was changed.
         """
         found = [c for c in await self.changes() if paths is None or c.path in paths]

@@ -183,7 +183,7 @@ class Metrics:
         Gauge(f"dataagent_{name}", text, registry=self.registry).set_function(value)
 
     def serve(self, host: str, port: int) -> Callable[[], None]:
-        """Offer the text on a port of its own, for processes without another door.
+        """Offer the text on a port of its own, for processes without another endpoint.
 
         Takes the first free port from the given one on, so that processes of one machine may have
         the same setting. Ends with the function that is returned.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """The rooms below, as tools reach them. `research` counts the searches of all of them."""
+    """The services that tools use. `research` counts the searches of all tools."""
 
     settings: Settings
     client: OutboundClient

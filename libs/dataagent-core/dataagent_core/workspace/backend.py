@@ -285,7 +285,7 @@ class FolderBackend(AsyncBackend):
         """As `awrite`, but raising errors.
 
         Raises:
-            QuotaExceeded: there is no room for it.
+            QuotaExceeded: it does not fit the quota.
             OutsideWorkspace: the path leads out.
             OSError: the path cannot be a file's.
         """
@@ -433,7 +433,7 @@ class SandboxedFilesystemBackend(FolderBackend):
         """Create or replace a file, with its folders.
 
         Raises:
-            PermissionError: it is outside the workspace, or there is no room for it.
+            PermissionError: it is outside the workspace, or it does not fit the quota.
             OSError: the path cannot be a file's.
         """
         inside = self._inside(path)

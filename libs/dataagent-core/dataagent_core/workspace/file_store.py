@@ -264,7 +264,7 @@ class FileStore:
         Raises:
             BadFile: it is not; nothing is kept.
             UploadTooLarge: it has more bytes than allowed; the rest is not read.
-            QuotaExceeded: the owner has no room for it.
+            QuotaExceeded: it does not fit the owner's quota.
         """
         name = shown_name(filename)
         allowed_kind(name)
@@ -288,7 +288,7 @@ class FileStore:
         """Store a file of any kind that a tool created; it can only be downloaded.
 
         Raises:
-            QuotaExceeded: the owner has no room for it.
+            QuotaExceeded: it does not fit the owner's quota.
         """
         name = shown_name(filename)
         new = _new_file(owner, name, "generated", session_id=session_id, run_id=run_id)

@@ -310,7 +310,7 @@ class UserWorkspaceManager:
         """Reserve bytes before they are written.
 
         Raises:
-            QuotaExceeded: there is no room for them.
+            QuotaExceeded: they do not fit the quota.
             OutsideWorkspace: the id cannot be a directory's name.
         """
         quota = self.quota(user_id)

@@ -104,7 +104,7 @@ class Memories:
         Raises:
             NotFound: the caller is not the user.
             BadInput: it is too long, or the path cannot be a file's.
-            QuotaExceeded: there is no room for it.
+            QuotaExceeded: it does not fit the quota.
             OutsideWorkspace: the path leads out.
         """
         require_own(user_id, asked_by)

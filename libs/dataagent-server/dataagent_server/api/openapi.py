@@ -173,7 +173,7 @@ def example_of(schema: Json, schemas: Json, name: str = "") -> Any:
     """What a value of the schema looks like; `schemas` are the document's components.
 
     Raises:
-        LookupError: nobody said what a field of it looks like.
+        LookupError: a field of it has no example.
     """
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
@@ -208,7 +208,7 @@ def _shown(schema: Json) -> Json:
 
 
 def _fixed_example(schema: Json, name: str) -> Any:
-    """The example that somebody wrote, or the only one there can be."""
+    """The written example, or the only possible value."""
     for own in ("example", "const"):
         if own in schema:
             return schema[own]

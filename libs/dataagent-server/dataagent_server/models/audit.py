@@ -108,7 +108,7 @@ class AuditInfo(ResponseModel):
 
 
 def _details(text: str) -> dict[str, Any]:
-    """The details; somebody may have changed them in the database to what is no JSON."""
+    """The details; a change made in the database may have left invalid JSON."""
     try:
         found: Any = orjson.loads(text)
     except ValueError:

@@ -208,7 +208,7 @@ class WebChatRequest(RequestModel):
 
     @property
     def chat(self) -> ChatInput:
-        """The message as every door gives it to the core."""
+        """The message as every transport passes it to the core."""
         return ChatInput(
             message=self.message,
             assistant_id=self.agent or SUPERVISOR,

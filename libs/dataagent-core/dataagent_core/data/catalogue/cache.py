@@ -311,7 +311,7 @@ class CatalogueCache:
         )
 
     async def _join_or_start(self, source: Source, work: _Work) -> CatalogueState:
-        """What comes of the work under way for this source, or of this work, begun now."""
+        """The result of the task that runs for this source, or of this one, started now."""
         if self._is_closed:
             raise SourceUnavailable("The catalogues are closed; the program is ending.")
         under_way = self._builds.get(source.source_id)

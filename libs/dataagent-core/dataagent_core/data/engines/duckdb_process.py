@@ -121,7 +121,7 @@ class DuckdbProcess:
         self.database = database
 
     def close_database(self) -> None:
-        """Let go of what is open, its file's lock above all.
+        """Release what is open, above all the lock on its file.
 
         Raises:
             WorkerError, WorkerEnded: as `ask`.
@@ -159,7 +159,7 @@ class DuckdbProcess:
         self._child.kill()
 
     def end(self) -> None:
-        """End it and let go of all it held."""
+        """End the process and release everything it held."""
         self._child.kill()
         with suppress(OSError):
             self._child.communicate()

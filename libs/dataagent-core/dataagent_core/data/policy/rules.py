@@ -1,8 +1,8 @@
-"""Who may see what of a data source, as data. No SQL is compiled here.
+"""Defines the policies of a data source as data: who may see which tables, rows and values.
 
 A `PolicySet` belongs to one source: a list of policies and what holds where none speaks
-(`default`). Above: `parsing.py` reads it from YAML and JSON, `rights.py` says what it comes to for
-one reader, `compiling.py` puts it into a query. What several policies come to:
+(`default`). `rights.py` derives what one reader may see, `compiling.py` applies it to a query. How
+several policies combine:
 
 - A policy speaks to a reader when one of its subjects is the reader (everyone, a user id, a role or
   a tenant: any of them is enough). Administrators are bound like everyone else.

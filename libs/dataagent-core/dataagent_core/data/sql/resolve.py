@@ -2,7 +2,7 @@
 
 The tree learns which table each column is of. The text changes only where the engine would not find
 what the statement means: a table gets the catalogue's spelling, and a name of another case the
-existing one. Only the catalogue passed in is visible, so no error can tell of anything else.
+existing one. Only the catalogue passed in is visible, so no error can mention anything else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls on a live session, each ended by its result, its deadline or the session's end.
 
 A call runs in its caller's own task. The deadline or the session's end cancels that task and gives
-the reason; the caller then gets a failure instead of a cancellation. The server is told to stop,
+the reason; the caller then gets a failure instead of a cancellation. The server is asked to stop,
 without anyone waiting for it. `Health` probes the session at intervals, and results of calls count
 as responses.
 """

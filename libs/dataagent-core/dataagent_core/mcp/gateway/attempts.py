@@ -2,7 +2,7 @@
 
 A request is sent again only if it provably never left, or if an administrator marked the tool as
 safe to retry; never after a timeout. The circuit breaker counts broken connections, not errors of a
-tool and not slow answers: one bad tool must not disable its neighbours.
+tool and not slow answers: one bad tool must not disable the others.
 """
 
 from __future__ import annotations

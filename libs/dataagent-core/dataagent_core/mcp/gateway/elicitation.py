@@ -1,7 +1,7 @@
 """Converts a server's elicitation to a card for the user, and the decision to an answer. Pure.
 
-The message and the form come from a stranger: control characters are removed, lengths are capped,
-and only the fields of flat forms are used, so nothing in a form refers to anything else.
+The message and the form come from a third party: control characters are removed, lengths are
+capped, and only the fields of flat forms are used, so nothing in a form refers to anything else.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ class _Connector:
         while True:
             with suppress(MCPError, SubscriptionLost, TimeoutError):
                 async with client.listen(tools_list_changed=True) as subscription:
-                    if follows.is_set():  # nothing is told twice: look at what was missed
+                    if follows.is_set():  # a wake-up may stand for several: read what was missed
                         self._signals.note_new_tools()
                     follows.set()
                     async for _ in subscription:
