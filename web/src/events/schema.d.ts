@@ -56,7 +56,7 @@ export interface EventData {
     agent: string | null;
     is_main: boolean;
   };
-  /** A tool has ended, well or badly. */
+  /** A tool has ended, with a result or a failure. */
   tool_result: {
     tool_call_id: string;
     tool_name: string;
@@ -70,7 +70,7 @@ export interface EventData {
     allowed: DecisionType[];
     expires_at: number | null;
   };
-  /** The agent's plan, whole, after a change. */
+  /** The agent's whole plan, after a change. */
   todo_update: {
     todos: JsonObject[];
   };
