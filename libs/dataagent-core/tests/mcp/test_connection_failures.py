@@ -200,6 +200,8 @@ async def test_a_server_that_was_restarted_is_met_anew_and_no_call_is_replayed(
             )
         await connection.wait_ready(WAIT_SECONDS)
     assert (doomed.count("started one"), doomed.count("started two")) == (1, 1)
+    if kind == "http" and doomed.era == "modern":
+        return  # no session over HTTP: a restart between two calls may go unnoticed
     assert connection.status.generation == 2
 
 
