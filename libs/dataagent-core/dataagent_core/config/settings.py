@@ -246,6 +246,7 @@ class SandboxSettings(SettingsGroup, title="The sandbox"):
     sandbox_pool_size: int = Field(default=5, ge=0, description="sandboxes kept ready")
     sandbox_max_sessions: int = Field(default=50, ge=1)
     sandbox_max_per_user: int = Field(default=5, ge=0, description="0 is no limit")
+    sandbox_max_uses: int = Field(default=100, ge=1, description="calls before one is replaced")
     sandbox_idle_seconds: float = Field(default=1200.0, gt=0)
     sandbox_image: str = "dataagent-sandbox"
     sandbox_docker_url: str | None = None

@@ -139,6 +139,7 @@ def create_sandboxes(
         limits=limits_of(settings),
         settings=PoolSettings(
             ready=settings.sandbox_pool_size,
+            max_uses=settings.sandbox_max_uses,
             max_sessions=settings.sandbox_max_sessions,
             max_per_user=settings.sandbox_max_per_user,
             idle_seconds=settings.sandbox_idle_seconds,

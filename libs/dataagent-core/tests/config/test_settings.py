@@ -12,7 +12,6 @@ from pydantic import SecretStr, ValidationError
 
 from dataagent_core.config import Settings, split_commas
 from dataagent_core.errors import Misconfigured
-from dataagent_core.sandbox.pool import PoolSettings
 from tests.requirements import requirement
 from tests.tiers import examples
 
@@ -103,7 +102,7 @@ def test_limits_that_are_not_set_are_those_of_the_requirements() -> None:
     assert read.workspace_quota == 1024**3
     assert (read.workspace_archive_days, read.memory_retention_days) == (30, 90)
     assert read.sandbox_pool_size == 5
-    assert PoolSettings().max_uses == 100
+    assert read.sandbox_max_uses == 100
     assert (read.sandbox_memory, read.sandbox_cpus) == (512 * 1024**2, 1)
     assert read.max_upload_bytes == 10 * 1024**2
 
