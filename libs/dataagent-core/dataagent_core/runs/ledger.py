@@ -41,8 +41,6 @@ logger = logging.getLogger(__name__)
 CACHE_SECONDS = 2.0
 _MAX_ENTRIES = 512
 _MAX_PENDING = 1000
-_RUNS_PER_PACE = 20
-_MAX_PACES = 2.5
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 _LONG_RETRY_SECONDS = (1.0,) * 30
 
@@ -242,8 +240,8 @@ class Ledger:
             await self._wake.wait()
             self._wake.clear()
             started = time.monotonic()
-            runs = await self._commit_writers(self._take_dirty())
-            while await self._wait_for_urgent(started, runs):
+            await self._commit_writers(self._take_dirty())
+            while await self._wait_for_urgent(started):
                 await self._commit_writers(self._take_urgent())
 
     def _take_dirty(self) -> dict[str, RunWriter]:
@@ -256,25 +254,24 @@ class Ledger:
         writers, self._urgent = self._urgent, {}
         return writers
 
-    async def _wait_for_urgent(self, started: float, runs: int) -> bool:
-        """Space out commits of streamed text, more with more runs; True if one cannot wait.
+    async def _wait_for_urgent(self, started: float) -> bool:
+        """Space out commits of streamed text; True if a writer cannot wait.
 
-        Urgent writers are committed alone, without the waiting text of others.
+        Urgent writers are committed alone, without the waiting text of others. With many runs text
+        comes in larger pieces (`models.merge.TextWindow`), so the pace need not grow with them.
         """
-        pace = self._pace_seconds * min(_MAX_PACES, max(1.0, runs / _RUNS_PER_PACE))
-        remaining = started + pace - time.monotonic()
+        remaining = started + self._pace_seconds - time.monotonic()
         if remaining > 0 and not self._urgent_event.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(remaining):
                     await self._urgent_event.wait()
-        return self._urgent_event.is_set() and time.monotonic() < started + pace
+        return self._urgent_event.is_set() and time.monotonic() < started + self._pace_seconds
 
-    async def _commit_writers(self, writers: dict[str, RunWriter]) -> int:
-        """Commit the pending events of these writers; return how many runs had some."""
+    async def _commit_writers(self, writers: dict[str, RunWriter]) -> None:
+        """Commit the pending events of these writers."""
         taken = [batch for writer in writers.values() if (batch := writer.take()) is not None]
         if taken:
             await self._commit({batch.run_id: batch for batch in taken}, writers)
-        return len(taken)
 
     async def _commit(self, batches: dict[str, Batch], writers: dict[str, RunWriter]) -> None:
         try:

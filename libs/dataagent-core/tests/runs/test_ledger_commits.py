@@ -25,8 +25,6 @@ from tests.waiting import WAIT_SECONDS
 
 PACE = 100.0  # seconds: no test waits for it
 RETRY_SECONDS: tuple[float, ...] = ledger_module._RETRY_SECONDS
-RUNS_PER_PACE: int = ledger_module._RUNS_PER_PACE
-MOST_PACES: float = ledger_module._MAX_PACES
 
 
 class House(MemoryRunStore):
@@ -189,19 +187,15 @@ async def test_only_the_first_text_of_an_answer_does_not_wait() -> None:
         assert store.commits[2:] == [{busy.run.run_id}]
 
 
-@pytest.mark.parametrize(
-    ("runs", "paces"),
-    [(2, 1.0), (2 * RUNS_PER_PACE, 2.0), (10 * RUNS_PER_PACE, MOST_PACES)],
-    ids=["few", "more", "very many"],
-)
+@pytest.mark.parametrize("runs", [2, 200])
 @pytest.mark.parametrize("is_over", [False, True])
-async def test_the_more_runs_the_further_apart_are_commits_of_text_up_to_a_limit(
-    clock: SimpleNamespace, runs: int, paces: float, is_over: bool
+async def test_text_waits_one_pace_for_the_next_commit_however_many_runs_there_are(
+    clock: SimpleNamespace, runs: int, is_over: bool
 ) -> None:
     async with opened(PACE) as (store, ledger):
         talker, caller, *_ = await spoken(store, ledger, runs)
         talker.write(TextEvent(content="more"))
-        clock.now += PACE * (paces + (0.1 if is_over else -0.1))
+        clock.now += PACE * (1.1 if is_over else 0.9)
         caller.write(ThinkingEvent(content="hm"))
         await caller.flush()
         together = {talker.run.run_id} if is_over else set[str]()
