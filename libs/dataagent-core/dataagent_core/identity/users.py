@@ -129,8 +129,8 @@ _ALL = select(users).order_by(users.c.created_at, users.c.id)
 _ADMINS = _ALL.where(users.c.role == "admin", users.c.status == "active")
 _COUNT = select(func.count()).select_from(users)
 _OF_LOGIN = _BY_ID.where(~exists().where(ended_logins.c.login_id == bindparam("login")))
-# Whoever takes an administrator away holds these rows first, in this order: of two at once the
-# second sees what the first left. SQLite has one writer and needs no such lock.
+# Removing an administrator locks these rows first, in this order: of two at once the second sees
+# what the first left. SQLite has one writer and needs no such lock.
 _LOCK_ADMINS = (
     select(users.c.id)
     .where(users.c.role == "admin", users.c.status == "active")

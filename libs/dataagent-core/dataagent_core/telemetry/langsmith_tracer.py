@@ -1,7 +1,7 @@
 """LangChain's tracer for LangSmith, which also sees that a tool failed when it says so.
 
-To LangChain a tool that answers with an error has worked, and it tells nobody of a model's call
-that was cancelled. Imported only where LangSmith is on.
+To LangChain a tool that answers with an error has worked, and it reports no cancelled call of
+a model. Imported only where LangSmith is on.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def open_regular(place: PathHandle) -> int:
 
 
 Enter = Callable[[tuple[str, ...], int, list[str]], list[str]]
-"""Told of each directory (its steps, itself open, the folders in it); which of them to enter."""
+"""Gets a directory (its steps, its descriptor, its folders); returns which folders to enter."""
 
 
 def walk(

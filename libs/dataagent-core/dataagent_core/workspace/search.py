@@ -76,7 +76,7 @@ class Budget:
 class SearchScope:
     """The extent of a search: everything below the path, or without what Git ignores.
 
-    Files that `is_closed`, told their steps from the root without links, are found by name but not
+    Files that `is_closed`, given their steps from the root without links, are found by name but not
     read, unless the path names them.
     """
 

@@ -3,8 +3,8 @@
 Started as `python -I -S launcher.py PARENT USER DOORS COMMAND ARGUMENT…`, in a session of its own;
 `USER` is whom the command becomes, or `-`; `DOORS` are files of control groups it enters before
 anything else, with `:` between them, or `-`. It starts the command, adopts whatever that leaves
-behind, and takes everything away once the command ends, once it is told to (SIGTERM), or once its
-parent is gone. Imports nothing of ours: it must be small and quick. Linux only.
+behind, and takes everything away once the command ends, on SIGTERM, or once its parent
+is gone. Imports nothing of ours: it must be small and quick. Linux only.
 """
 
 from __future__ import annotations
